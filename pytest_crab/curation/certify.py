@@ -18,7 +18,8 @@ from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
-from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose, last_lines
+from pytest_crab.curation.last_lines import last_lines
+from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
@@ -26,6 +27,7 @@ from pytest_crab.ecosystems import ecosystem_of, interpreters
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
+from pytest_crab.harness import OwnTestsRun
 from pytest_crab.instances import own_tests
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
@@ -33,6 +35,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_of
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.sources import fetcher_for
@@ -228,23 +231,15 @@ def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAsse
     As with ``_said``, only the oracle's author is shown it, who may not have seen the fix: runners print lines of code,
     so none prints here on the reference.
     """
-    oracle, snapshot = comment.required_oracle, context.snapshot
-    owner = ecosystems.of_runner(oracle.runner)
-    if owner is None or not ecosystems.runs_own_tests(oracle.runner):
+    if not ecosystems.runs_own_tests(comment.required_oracle.runner):
         return
-    own = own_tests.load(oracle_text(context.instance, comment), oracle.runner, comment.id)
-    place, source = next(iter(own.texts.items()))
-    command = owner.printing(place, own.names)
     for state in states:
-        if (
-            command
-            and state.role is Role.HEAD
-            and any(test.outcome != "passed" for run in state.runs for test in run.tests)
-        ):
-            before = snapshot.read(snapshot.head_tree, place) or b""
-            laid = snapshot.apply(diffs.of_file(place, before, source.encode()), snapshot.head_tree)
+        if state.role is Role.HEAD and any(test.outcome != "passed" for run in state.runs for test in run.tests):
+            run = run_of(context, OracleRequest(comment=comment, tree=context.snapshot.head_tree))
+            assert isinstance(run, OwnTestsRun)
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-                words = escape_controls(json.dumps(last_lines(context, laid, command), ensure_ascii=False))
+                told = last_lines(context, dataclasses.replace(run, printed=True))
+                words = escape_controls(json.dumps(told, ensure_ascii=False))
                 yield f"on {state.name} its runner ends with: {words}"
 
 

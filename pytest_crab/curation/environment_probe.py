@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_crab import diffs
-from pytest_crab.curation.missing_modules import last_lines
+from pytest_crab.curation.last_lines import last_lines
 from pytest_crab.ecosystems.files_of_tests import is_test
+from pytest_crab.harness import CommandRun
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -179,7 +180,9 @@ def probe(context: TrialContext, shown: Mapping[str, Sequence[str]]) -> tuple[Pr
                 None if command is None or command.exit_code == 0 else "the test command alone does not end with 0"
             )
         if problem is not None and comment.id in shown:
-            problem = f"{problem}\n{last_lines(context, sides[side], shown[comment.id])}".strip()
+            seconds, words = context.instance.required_environment.timeout, tuple(shown[comment.id])
+            asked = CommandRun(id=comment.id, state=sides[side], seconds=seconds, command=words, printed=True)
+            problem = f"{problem}\n{last_lines(context, asked)}".strip()
         count = _RUNS * len(sides)
         proof = Proof(comment=comment.id, expected=(), runs=count, flake_bound=flake_bound(count))
         found.append(ProvedComment(comment=comment, key="", proof=None if problem else proof, problem=problem))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from pytest_crab.ecosystems import interpreters
 from pytest_crab.harness import encode_changes
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command
-from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
-_DIAGNOSIS, _LAST_LINES = (program_text("pytest_crab.curation.inside", name) for name in ("diagnosis", "last_lines"))
+_DIAGNOSIS = program_text("pytest_crab.curation.inside", "diagnosis")
 _TREE = program_text("pytest_crab.harness.inside", "tree")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
 
@@ -66,21 +65,6 @@ def diagnose(context: TrialContext, comment: Comment, tree: str | None = None) -
         )
     except (ValueError, KeyError, TypeError):
         return Diagnosis()
-
-
-def last_lines(context: TrialContext, tree: str, argv: Sequence[str], most: int = 1_500) -> str:
-    """Return the end of what a command of the project prints in a tree, ``most`` characters; empty if nothing is known.
-
-    Raises ImageError, EngineError, Cancelled.
-    """
-    seconds = context.instance.required_environment.timeout
-    printed = _run(context, tree, _LAST_LINES, {"argv": list(argv), "seconds": seconds, "most": most})
-    try:
-        said = json.loads(printed)
-    except ValueError:
-        return ""
-    lines = output_lines(said) if isinstance(said, str) else []
-    return "\n".join(escape_controls(line) for line in lines if line.strip())
 
 
 def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any]) -> bytes:

@@ -434,10 +434,6 @@ class Ecosystem(Protocol):
         """A sentence for who writes such tests on what runs them; empty where any tests of the project show it."""
         return ""
 
-    def printing(self, place: str, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - not every one has it
-        """Return the command, in the tree, that prints why these tests of a file do not build or pass; empty: none."""
-        return ()
-
     @property
     def code_parts(self) -> CodeParts | None:
         """The reader that tells the parts of its code apart; None: its grammars do."""

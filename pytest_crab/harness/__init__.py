@@ -117,6 +117,8 @@ class CommandRun:
     state: str
     seconds: float
     command: tuple[str, ...]
+    #: Whether the end of what it prints is told.
+    printed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,8 @@ class OwnTestsRun:
     #: The oracle that they are: its files are laid over the tree first, in which no other file of tests is changed, and
     #: of its tests alone is told.
     oracle: OwnTests | None = field(default=None, repr=False)
+    #: As in CommandRun.
+    printed: bool = False
 
     @property
     def laid_state(self) -> str:
@@ -203,6 +207,8 @@ class HarnessReport:
     #: One run for each that was asked for, in order.
     runs: tuple[Run, ...]
     leaks: Mapping[str, Any] | None = None
+    #: By run of which it was asked for, the end of what it printed, which code of the project chooses.
+    printed: Mapping[str, str] = field(default_factory=dict)
     #: Sentences on what was odd.
     problems: tuple[str, ...] = ()
 
@@ -317,10 +323,11 @@ def _with_texts(changes: Iterable[FileChange], texts: Mapping[str, str], owner: 
 def _run(run: AnyRun) -> dict[str, Any]:
     message: dict[str, Any] = {"id": run.id, "state": run.state, "seconds": run.seconds}
     if isinstance(run, CommandRun):
-        return message | {"command": list(run.command)}
+        return message | {"command": list(run.command), "printed": run.printed}
     if isinstance(run, OwnTestsRun):
         tests = {"files": list(run.files), "names": list(run.names)}
-        return message | {"tests": tests, "part": f"{run.ecosystem}_own_tests", "state": run.laid_state}
+        message |= {"tests": tests, "part": f"{run.ecosystem}_own_tests", "state": run.laid_state}
+        return message | {"printed": run.printed}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
     owner = ecosystems.of_runner(run.oracle.runner)
@@ -340,10 +347,15 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     if fault is not None:
         return HarnessReport(runs=_unfinished_runs(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
-    results = [_parse_run(run, lines[run.id]) for run in job.runs]
+    printed = {name: str(line["printed"]) for name, line in lines.items() if "printed" in line}
+    bare = {name: {key: line[key] for key in line if key != "printed"} for name, line in lines.items()}
+    results = [_parse_run(run, bare[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
     return HarnessReport(
-        runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problem for _, problem in results if problem)
+        runs=tuple(run for run, _ in results),
+        leaks=leaks,
+        printed=printed,
+        problems=tuple(problem for _, problem in results if problem),
     )
 
 

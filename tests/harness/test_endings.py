@@ -182,6 +182,19 @@ def test_who_gets_at_the_report_all_the_same_makes_nothing_green(bench: Bench) -
         assert [test.outcome for test in run.tests] == ["passed"]
 
 
+def test_the_end_of_what_a_run_prints_is_told_where_that_is_asked_for(bench: Bench) -> None:
+    code = "import sys; print('x' * 100_000, flush=True); sys.exit('no such place')"
+    runs = [
+        harness.CommandRun(id=name, state="head", seconds=60, command=("python", "-c", code), printed=name == "a")
+        for name in ("b", "a")
+    ]
+    report = bench.report(runs)
+    assert [run.exit_code for run in report.runs] == [1, 1]
+    assert list(report.printed) == ["a"]
+    assert report.printed["a"].endswith("xx\nno such place\n")
+    assert len(report.printed["a"]) < 100_000
+
+
 #: What another process looks into stays a dead process until that leaves it alone, however often it is ended.
 HOLD = """\
 import ctypes, pathlib, sys, time

@@ -96,11 +96,6 @@ class Go(Ecosystem):
                 yield Environment(ecosystem=self.name, version=version, paths=paths)
 
     @override
-    def printing(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
-        folder, chosen = str(PurePosixPath(place).parent), f"-run=^({'|'.join(names)})$"
-        return ("go", "-C", folder, "test", "-vet=off", "-count=1", chosen, ".")
-
-    @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         place, _, told = run_id.partition(":")
         return place == str(PurePosixPath(path).parent) and told.partition("/")[0] == name

@@ -99,10 +99,6 @@ class Java(Ecosystem):
             yield Environment(ecosystem=self.name, version=version, env=env, install=install)
 
     @override
-    def printing(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
-        return ("sh", "-c", "mvn -o -q -B -Dstyle.color=never $MAVEN_ARGS test-compile")
-
-    @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         module, _, told = run_id.partition(":")
         owner, _, title = told.partition("#")

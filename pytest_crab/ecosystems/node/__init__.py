@@ -65,16 +65,6 @@ test("{comment}", () => {{
 """
 
 
-#: Runs a file of tests under what is installed, else under node's own runner.
-_PRINTING = """\
-bin=node_modules/.bin
-[ -x $bin/vitest ] && exec $bin/vitest run "$0"
-[ -x $bin/jest ] && exec $bin/jest "$0"
-[ -x $bin/mocha ] && exec $bin/mocha "$0"
-exec node --test "$0"
-"""
-
-
 class Node(Ecosystem):
     """JavaScript and TypeScript."""
 
@@ -133,10 +123,6 @@ class Node(Ecosystem):
         marks=("lcov.info", "coverage-final.json"),  # a report on coverage, whatever it is called
     )
     system_packages = ("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/nodejs")
-
-    @override
-    def printing(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
-        return ("sh", "-c", _PRINTING, place)
 
     @override
     def owns(self, environment: Environment) -> bool:

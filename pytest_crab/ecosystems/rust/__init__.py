@@ -111,12 +111,6 @@ class Rust(Ecosystem):
         yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
 
     @override
-    def printing(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
-        file = PurePosixPath(place)
-        target = ("--test", file.stem) if file.parent.name == "tests" else ("--lib",)
-        return ("cargo", "test", "--offline", "--quiet", *target, "--", *names)
-
-    @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:
         yield from _LICENCE.findall(read("Cargo.toml"))
 

@@ -25,6 +25,8 @@ READS = 256
 TESTS, TEST, NAMES, TEXT = 5000, 450, 200, 8000
 #: How long processes are ended at most, in seconds.
 ENDED_WITHIN = 10
+#: So many bytes of the end of what a run prints are told, where that is asked for.
+PRINTED = 1 << 16
 #: Of several outcomes of one name, the first of these is told.
 WORST = ("failed", "error", "passed", "skipped")
 _exit = os._exit
@@ -49,6 +51,7 @@ class Supervisor:
         signal.set_wakeup_fd(wake)
         self.kept = set(os.listdir(job["scratch"]))
         self.stuck = None  # why no run may begin any more
+        self.printed = None  # the end of what the run has printed so far; None: nobody asks for it
         self.folder = ""
         self.installed = {}  # what the install of the tree as it is now made
         self.built_since = None  # the time before the tree as it is now was built, in nanoseconds; None: it was not
@@ -215,12 +218,18 @@ class Supervisor:
             if not data:
                 sources.remove(source)
                 return
+            self.keep(data)
             if is_output:
                 seen["output"] += len(data)
                 if seen["output"] > self.job["limits"]["output"]:
                     return
             elif len(seen["report"]) < REPORT_BYTES:
                 seen["report"] += data
+
+    def keep(self, data):
+        """Add what a program printed, or wrote as its report, to what is told of the run where that is asked for."""
+        if self.printed is not None:
+            self.printed = (self.printed + data)[-PRINTED:]
 
     def reap(self, pid, seen):
         """Collect dead processes; return True if the child is one of them."""
@@ -270,11 +279,14 @@ class Supervisor:
     def tell(self, run, do):
         """Send a run's line for the host: what ``do`` returns, or what kept it from being done."""
         started = time.monotonic()
+        self.printed = b"" if run.get("printed") else None
         try:
             result = do(run)
         except (OSError, ValueError) as error:
             result = unstarted(error)
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
+        if self.printed is not None:
+            result["printed"] = self.printed.decode("utf-8", "replace")
         self.say({"run": result})
 
     def run(self, run):

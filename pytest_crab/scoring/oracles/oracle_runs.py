@@ -58,7 +58,7 @@ def run_oracles(
     Raises BadInput, EngineError, StoreError, Cancelled.
     """
     environment = context.instance.required_environment
-    runs: list[harness.AnyRun] = [_run(context, request) for request in requests]
+    runs: list[harness.AnyRun] = [run_of(context, request) for request in requests]
     if pass_to_pass and context.instance.pass_to_pass:
         command = context.instance.pass_to_pass
         runs.append(
@@ -89,7 +89,7 @@ def run_oracles(
     )
 
 
-def _run(context: ScoringContext, request: OracleRequest) -> harness.OracleRun | harness.OwnTestsRun:
+def run_of(context: ScoringContext, request: OracleRequest) -> harness.OracleRun | harness.OwnTestsRun:
     """Return the run of an oracle. Raises BadInput for one of the project's own tests that cannot be read."""
     instance, oracle = context.instance, request.comment.required_oracle
     source = Path(instance.folder, oracle.file).read_text("utf-8")

@@ -98,8 +98,10 @@ def read(host, label, reports, code):
     """Return the outcomes of a module's tests, and those of each class as a whole."""
     outcomes = []
     for file in sorted(os.listdir(reports)) if os.path.isdir(reports) else ():
-        with open(os.path.join(reports, file), encoding="utf-8") as text:
-            root = ElementTree.fromstring(text.read())  # noqa: S314 - the library has its own guard, in a sandbox
+        with open(os.path.join(reports, file), encoding="utf-8") as report:
+            text = report.read()
+        host.keep(text.encode())
+        root = ElementTree.fromstring(text)  # noqa: S314 - the library has its own guard, in a sandbox
         for case in root.iter("testcase"):
             owner, title = case.get("classname", ""), re.sub(r"\(\)$", "", case.get("name", ""))
             told = {child.tag for child in case}

@@ -265,6 +265,7 @@ def read(host, root, runner, report):
             text = file.read()
     except OSError:
         return None, "%s ended without a report" % runner
+    host.keep(text.encode())
     entries, unloaded = [], []
     if runner == "node":
         host.parts["node_runner"].walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox

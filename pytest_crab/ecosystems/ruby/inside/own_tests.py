@@ -115,8 +115,10 @@ def runner_of(root, path, with_rspec):
 def read(host, root, runner, report):
     """Return the outcomes of a report, with the file of each."""
     try:
-        with open(report, encoding="utf-8", errors="replace") as text:
-            said = json.load(text)
+        with open(report, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        host.keep(text.encode())
+        said = json.loads(text)
     except (OSError, ValueError):
         return None, "%s ended without a report" % runner
     if runner == "rspec":

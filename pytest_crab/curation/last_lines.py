@@ -1,0 +1,47 @@
+"""The last lines of what the project's own tests or commands print, for who has to mend something by them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from pytest_crab import harness
+from pytest_crab.text import escape_controls, output_lines
+from pytest_crab.trial.context import TrialContext
+
+#: So many characters of them are told.
+_MOST = 1_500
+
+
+def last_lines(context: TrialContext, run: harness.CommandRun | harness.OwnTestsRun) -> str:
+    """Return the end of what a run prints that is to tell it; empty if nothing is known.
+
+    Raises ImageError, EngineError, Cancelled.
+    """
+    job = harness.Job(
+        image=context.image,
+        environment=context.instance.required_environment,
+        states={run.state: context.snapshot.changes(run.state)},
+        runs=[run],
+    )
+    report = harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds))
+    lines = [line for line in _texts(report.printed.get(run.id, "")) if line.strip()]
+    return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
+
+
+def _texts(printed: str) -> Iterator[str]:
+    """Yield the lines that were printed; of a line of JSON those of its texts that are lines themselves."""
+    for line in output_lines(printed):
+        try:
+            data = json.loads(line) if line.startswith("{") else line
+        except (ValueError, RecursionError):
+            data = line
+        yield from output_lines(line) if data is line else _inner(data)
+
+
+def _inner(data: object) -> Iterator[str]:
+    if isinstance(data, dict | list):
+        for each in data.values() if isinstance(data, dict) else data:
+            yield from _inner(each)
+    elif isinstance(data, str) and "\n" in data:
+        yield from output_lines(data)

@@ -1,0 +1,15 @@
+"""The last lines that a run prints: those within lines of JSON are shown as lines."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_crab.curation import last_lines
+
+
+def test_of_a_line_of_json_the_texts_are_told_that_are_lines() -> None:
+    event = {"Action": "output", "Package": "shop", "Output": "a.go:3: undefined: b\n"}
+    message = {"reason": "message", "message": {"code": {"code": "E1"}, "rendered": "error\n --> a.rs:1\n"}}
+    printed = "\n".join([json.dumps(event), "{ no json", json.dumps(message), "plain"])
+    told = [line for line in last_lines._texts(printed) if line]
+    assert told == ["a.go:3: undefined: b", "{ no json", "error", " --> a.rs:1", "plain"]
