@@ -13,25 +13,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab import diffs, ecosystems
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
-from pytest_crab.curation.last_lines import last_lines
+from pytest_crab.curation.last_lines import last_lines, run_alone
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
+from pytest_crab.curation.oracle_forms import nearest
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.ecosystems import ecosystem_of, interpreters
 from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.ecosystems.files_of_tests import may_have_tests_of
 from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.harness import OwnTestsRun
 from pytest_crab.instances import own_tests
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import FileChange, Snapshot
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
@@ -79,6 +82,8 @@ class Certificate:
     skipped: str | None = None
     #: What this machine or network lacks, so that nothing could be proved, whatever the oracles are.
     of_machine: str | None = None
+    #: The proposed environment in which the project's own tests run; None: there is none, or it was not asked.
+    built: Environment | None = None
 
     @property
     def outcomes(self) -> dict[str, bool]:
@@ -106,9 +111,19 @@ def is_given(environment: Environment) -> bool:
     )
 
 
-def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
+def certify(
+    instance: Instance,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    *,
+    likely: str | None = None,
+    keeps: bool = False,
+) -> Certificate:
     """Prove every oracle of an instance, in an environment of its own making if it has none.
 
+    Of proposed ones those of the ``likely`` version are tried first. ``keeps``: the one in which the project's own
+    tests run stays on the disk though no oracle is proved in it, and who asks removes it.
     An instance with an oracle that may be flaky (see ``suspects``) is proved with more runs than the run context says.
     Never raises for what the instance, its source or its environment do: that is a sentence for each oracle. Raises
     Cancelled when the run was stopped.
@@ -119,7 +134,7 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
             run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
-            found = _certify(instance, crew, run_context, notice)
+            found = _certify(instance, crew, run_context, notice, likely, keeps)
         except Cancelled:
             raise
         except SourceUnreachable as error:
@@ -132,13 +147,20 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
-def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
+def _certify(
+    instance: Instance,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    likely: str | None,
+    keeps: bool,  # noqa: FBT001 - as certify has it
+) -> Certificate:
     if instance.source.repository is None or is_given(instance.required_environment):
         found = _certify_as_given(instance, crew, run_context, notice)
     elif (owner := _owner_of_oracles(instance)) is ecosystems.DEFAULT:
         found = _certify_by_search(instance, crew, run_context, notice)
     else:
-        found = _certify_by_proposals(instance, owner, crew, run_context, notice)
+        found = _certify_by_proposals(instance, owner, crew, run_context, notice, likely, keeps)
     made, proven, notes = isolate(
         found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
     )
@@ -274,23 +296,30 @@ def _owner_of_oracles(instance: Instance) -> Ecosystem:
 
 
 def _certify_by_proposals(
-    instance: Instance, owner: Ecosystem, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
+    instance: Instance,
+    owner: Ecosystem,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    likely: str | None,
+    keeps: bool,  # noqa: FBT001 - as certify has it
 ) -> Certificate:
     """Prove oracles of another ecosystem's own tests in the first environment that it proposes in which they hold.
 
-    None is tried after one in which an oracle's tests run on the reference: what is left is the oracle's own fault.
+    None is tried after one in which an oracle's tests, or else the project's, run on the reference: what is left is the
+    oracle's own fault.
     Raises SourceError, EngineError, Cancelled, and ImageError where this machine lacks what a proposal needs.
     """
     _require_sandbox(instance, run_context)
     tried: list[Attempt] = []
     problems: list[str] = []
     runs = False
-    with _proposals(instance, owner, run_context) as proposals:
+    with _proposals(instance, owner, run_context, likely) as proposals:
         try:
             for environment in proposals:
                 candidate = Candidate(name=PROPOSED, environment=environment)
                 tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
-                runs = _runs_on_reference(tried[-1])
+                runs = _runs_on_reference(tried[-1], owner)
                 if tried[-1].whole or runs:
                     break
         except ImageError as error:  # of the proposals; what was tried stands
@@ -310,23 +339,27 @@ def _certify_by_proposals(
             instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
         )
     certificate = _certificate_of(instance, best, problems, [])
-    if not certificate.proved:
+    if not certificate.proved and not (runs and keeps):
         _discard(best, [])
-    return certificate
+    return dataclasses.replace(certificate, built=best.candidate.environment if runs else None)
 
 
 @contextlib.contextmanager
-def _proposals(instance: Instance, owner: Ecosystem, run_context: RunContext) -> Iterator[Iterator[Environment]]:
+def _proposals(
+    instance: Instance, owner: Ecosystem, run_context: RunContext, likely: str | None = None
+) -> Iterator[Iterator[Environment]]:
     """Yield the environments that an ecosystem proposes for what a pull request changes and the oracles' own files."""
     snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
     paths = diffs.touched_paths(snapshot.pull_request_diff())
+    laid: dict[str, str] = {}
     for comment in instance.with_oracles:
         runner = comment.required_oracle.runner
         if ecosystems.runs_own_tests(runner):
-            paths |= own_tests.load(oracle_text(instance, comment), runner, comment.id).files.keys()
-    files = sorted(path for path in paths if ecosystems.of_file(path) is owner)
+            laid |= own_tests.load(oracle_text(instance, comment), runner, comment.id).texts
+    files = sorted(path for path in paths | laid.keys() if ecosystems.of_file(path) is owner)
     with _checkouts(snapshot, run_context.run) as (head, _):
-        yield proposed(owner, instance, head, files, run_context.cache)
+        put(head, [FileChange(path=path, mode="100644", content=text.encode()) for path, text in laid.items()])
+        yield proposed(owner, instance, head, files, run_context.cache, likely)
 
 
 def lack_of_proposals(instance: Instance, owner: Ecosystem, run_context: RunContext) -> str | None:
@@ -343,11 +376,38 @@ def lack_of_proposals(instance: Instance, owner: Ecosystem, run_context: RunCont
         return str(error)
 
 
-def _runs_on_reference(attempt: Attempt) -> bool:
-    """Return whether a test of an oracle that is not proved came to a verdict on the reference."""
+def _runs_on_reference(attempt: Attempt, owner: Ecosystem) -> bool:
+    """Return whether a test of an oracle that is not proved came to a verdict on the reference, or else a test near it.
+
+    Such a test is of the project itself: where it runs, an oracle that does not build is at fault, and no toolchain.
+    """
     unproved = [one for one in attempt.proven if one.proof is None]
     seen = _assess_unproved(attempt.context, unproved)
-    return any(state.ran for states in seen.values() for state in states if state.role is Role.REFERENCE)
+    ran = any(state.ran for states in seen.values() for state in states if state.role is Role.REFERENCE)
+    return ran or any(_runs_near(attempt.context, owner, one.comment) for one in unproved)
+
+
+def _runs_near(context: TrialContext, owner: Ecosystem, comment: Comment) -> bool:
+    """Return whether a test in the project's file of tests that is nearest to an oracle runs on the reference."""
+    oracle, snapshot = comment.required_oracle, context.snapshot
+    places = [*own_tests.load(oracle_text(context.instance, comment), oracle.runner, comment.id).files]
+    others = [path for path in snapshot.tracked() if may_have_tests_of(owner, path) and path not in places]
+    tree = snapshot.reference_tree
+    for path in nearest(others, places[0])[:1]:
+        text = (snapshot.read(tree, path) or b"").decode("utf-8", "replace")
+        names = {each.name for each in code_parts.of(path).tests_of(text)}
+        own = OwnTestsRun(
+            id="near",
+            state=tree,
+            seconds=context.instance.required_environment.timeout,
+            ecosystem=owner.name,
+            files=(path,),
+            names=tuple(sorted(names)),
+        )
+        with contextlib.suppress(ImageError, EngineError):
+            (run,) = run_alone(context, own).runs
+            return any(test.outcome in ("passed", "failed") for test in run.tests)
+    return False
 
 
 def interpreters_of(instances: Iterable[Instance]) -> tuple[str, ...]:

@@ -18,15 +18,20 @@ def last_lines(context: TrialContext, run: harness.CommandRun | harness.OwnTests
 
     Raises ImageError, EngineError, Cancelled.
     """
+    report = run_alone(context, run)
+    lines = [line for line in _texts(report.printed.get(run.id, "")) if line.strip()]
+    return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
+
+
+def run_alone(context: TrialContext, run: harness.CommandRun | harness.OwnTestsRun) -> harness.HarnessReport:
+    """Return the report on one run, which counts for no proof. Raises ImageError, EngineError, Cancelled."""
     job = harness.Job(
         image=context.image,
         environment=context.instance.required_environment,
         states={run.state: context.snapshot.changes(run.state)},
         runs=[run],
     )
-    report = harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds))
-    lines = [line for line in _texts(report.printed.get(run.id, "")) if line.strip()]
-    return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
+    return harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds))
 
 
 def _texts(printed: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ wrote from the comment and the pull request alone.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -37,10 +38,11 @@ from pytest_crab.curation.oracle_mending import (
 )
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
+from pytest_crab.curation.proposed_environments import PROPOSED
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
+from pytest_crab.errors import BadInput, CrabError, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
 from pytest_crab.runtimes.environments import packages_of, project_name
@@ -140,7 +142,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 15
+    version = 16
 
     #: The model that is asked; without one a comment is dropped where ``ready`` has no oracle for it.
     model: str = ""
@@ -194,7 +196,7 @@ class OracleWriting(Proposing, Stage):
             return Rejection(reason="no merged commit, on which an oracle would be green")
         if form_of(candidate.language) is None:
             return Rejection(reason=f"nothing here runs a project's own tests in {candidate.language}")
-        dropped, files, comments = {}, dict(candidate.files), []
+        dropped, comments = {}, []
         for one in candidate.comments:
             if one.comment.oracle is not None:
                 comments.append(one)
@@ -209,41 +211,54 @@ class OracleWriting(Proposing, Stage):
                         one, comment=found.comment, flags=flags, attempts=found.attempts, changes=found.changes
                     )
                 )
-                files.update(found.files)
                 tags = {**candidate.tags, **({SOURCE: found.source} if found.source else {})}
-                candidate = dataclasses.replace(candidate, environment=found.environment, tags=tags)
-        kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)), files=files)
+                candidate = dataclasses.replace(
+                    candidate,
+                    environment=found.environment,
+                    tags=tags,
+                    files={**candidate.files, **found.files},
+                    comments=tuple(comments[-1] if each is one else each for each in candidate.comments),
+                )
+        kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)))
         return kept.drop(dropped)
 
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
         """Return the oracle of a comment, or the reason why there is none."""
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
-            lack = proving.lack()
-            if lack is not None:
-                return f"no environment was found: {one_line(lack, LONGEST_REASON)}"
-            facts = self._facts(candidate, one.comment, proving) if self.model else ""
-            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}")
-            if ready:
-                source = ready.read_text("utf-8")
-                written = WrittenOracle(
-                    source=source,
-                    place=_place_in(source),
-                    kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL,
-                    category=_category_in(source),
-                )
-                found = proving.prove(written, "0")
-                if isinstance(found, str):
-                    return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
-                found = _labelled(found, {REGIME: str(Regime.BY_HAND)})
-                return proving.with_reference(self._judge(found, facts, proving, context))
-            if not self.model:
-                return "no oracle is ready"
-            asked = as_data(self._told(proving), facts)
-            found = self.propose(asked, self._verify(proving, ()), proving.services, context)
+            found = self._written(candidate, one, context, proving)
+            proving.leave(found)
+            return found
+
+    def _written(
+        self, candidate: PullCandidate, one: CandidateComment, context: CurationContext, proving: _Proving
+    ) -> ProvedOracle | str:
+        """Return what ``_write`` does, with the environments that were made for it still there."""
+        lack = proving.lack()
+        if lack is not None:
+            return f"no environment was found: {one_line(lack, LONGEST_REASON)}"
+        facts = self._facts(candidate, one.comment, proving) if self.model else ""
+        ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}")
+        if ready:
+            source = ready.read_text("utf-8")
+            written = WrittenOracle(
+                source=source,
+                place=_place_in(source),
+                kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL,
+                category=_category_in(source),
+            )
+            found = proving.prove(written, "0")
             if isinstance(found, str):
-                return f"no oracle in {self.attempts} attempts"
+                return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
+            found = _labelled(found, {REGIME: str(Regime.BY_HAND)})
             return proving.with_reference(self._judge(found, facts, proving, context))
+        if not self.model:
+            return "no oracle is ready"
+        asked = as_data(self._told(proving), facts)
+        found = self.propose(asked, self._verify(proving, ()), proving.services, context)
+        if isinstance(found, str):
+            return f"no oracle in {self.attempts} attempts"
+        return proving.with_reference(self._judge(found, facts, proving, context))
 
     def _verify(
         self, proving: _Proving, checks: Sequence[JudgedChange], round_: int = 0
@@ -318,6 +333,11 @@ class _Proving:
         self.attempts: list[OracleAttempt] = []
         self._plain = self._context(None, scratch / candidate.id)
         self.form = form_of(candidate.language) or OracleForm(owner=ecosystems.DEFAULT)
+        #: Oracles that were proved in an environment that was proposed for them: one for another serves these too.
+        was_proposed = candidate.environment is not None and candidate.tags.get(SOURCE) == PROPOSED
+        self._earlier = [each.comment for each in candidate.comments if each.comment.oracle and was_proposed]
+        #: The environments that were made here in which the project's own tests run.
+        self._built: list[Environment] = [candidate.environment] if self._earlier and candidate.environment else []
 
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
         bare = dataclasses.replace(self._comment, oracle=None, kind=None)
@@ -401,10 +421,10 @@ class _Proving:
         comment, texts = with_checks(own, checks)
         files = {made.oracle.file: made.text, **texts}
         certificate = self._certify(comment, files, name)
-        if certificate.proved:
+        if certificate.proven and all(certificate.outcomes.values()):
             proved = certificate.instance
             environment, source = proved.required_environment, proved.tags.get(SOURCE)
-            comment = dataclasses.replace(comment, oracle=certificate.proven[0].comment.oracle)  # it may be isolated
+            comment = dataclasses.replace(comment, oracle=certificate.proven[-1].comment.oracle)  # it may be isolated
             return ProvedOracle(comment=comment, files=files, environment=environment, source=source)
         states = certificate.seen.get(comment.id, ())
         outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]
@@ -446,19 +466,41 @@ class _Proving:
                 return dataclasses.replace(found, comment=comment, files=files)
         return found
 
+    def leave(self, found: ProvedOracle | str) -> None:
+        """Remove the environments that were made here and are not the oracle's, nor the earlier ones'."""
+        kept = [self._candidate.environment, None if isinstance(found, str) else found.environment]
+        instance = self._plain.instance
+        for environment in self._built:
+            if environment not in kept:
+                kept.append(environment)
+                other = dataclasses.replace(instance, environment=environment)
+                context = TrialContext(other, self._crew, self._run_context, lambda _step: None)
+                with contextlib.suppress(CrabError, OSError):  # prune removes what is left
+                    context.discard_image()
+
     def _certify(
         self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None
     ) -> Certificate:
-        """Prove the comment's oracle in an instance with these files. Raises SourceUnreachable, EngineError."""
+        """Prove the comment's oracle in an instance with these files, with the earlier ones where none is named.
+
+        Raises SourceUnreachable, EngineError.
+        """
         folder = self._scratch / name / self._candidate.id
-        for file, text in files.items():
+        for file, text in {**self._candidate.files, **files}.items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         instance = self._context(comment, folder).instance
+        if environment is None and self._earlier:
+            bare = Environment(dockerfile=ecosystems.DEFAULT.name, timeout=instance.required_environment.timeout)
+            instance = dataclasses.replace(instance, comments=(*self._earlier, comment), environment=bare)
         if environment is not None:
             instance = dataclasses.replace(instance, environment=environment)
-        certificate = certify(instance, self._crew, self._run_context, self._notice)
+        likely = self.form.owner.version(self._built[-1]) if self._built else None
+        certificate = certify(instance, self._crew, self._run_context, self._notice, likely=likely, keeps=True)
+        made = certificate.instance.environment if certificate.proved else certificate.built
+        if environment is None and made is not None:
+            self._built.append(made)
         if certificate.skipped is not None:
             raise SourceUnreachable(certificate.skipped)
         if certificate.of_machine is not None:

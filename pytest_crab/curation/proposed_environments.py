@@ -15,9 +15,14 @@ PROPOSED = "proposed"
 
 
 def proposed(
-    owner: Ecosystem, instance: Instance, checkout: Path, files: Sequence[str], cache: Path
+    owner: Ecosystem,
+    instance: Instance,
+    checkout: Path,
+    files: Sequence[str],
+    cache: Path,
+    likely: str | None = None,
 ) -> Iterator[Environment]:
-    """Return them for the tests of files of an instance's head, the likeliest first.
+    """Return them for the tests of files of an instance's head, those of the likely version first.
 
     What nothing pins is chosen as of head, and the time and the variables that the instance names stay.
     Raises SourceError; the iterator raises ImageError where this machine lacks something.
@@ -30,4 +35,10 @@ def proposed(
         env = {**environment.env, **given.env}
         return dataclasses.replace(environment, resolved=when, env=env, timeout=given.timeout)
 
-    return map(fitted, owner.proposals(checkout, files))
+    found = map(fitted, owner.proposals(checkout, files))
+    return found if likely is None else likely_first(owner, found, likely)
+
+
+def likely_first(owner: Ecosystem, proposals: Iterator[Environment], likely: str) -> Iterator[Environment]:
+    """Yield proposals, those of the likely version before the others."""
+    yield from sorted(proposals, key=lambda each: owner.version(each) != likely)

@@ -6,11 +6,12 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from pytest_crab import ecosystems
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environments import EnvironmentFinding
 from pytest_crab.curation.fresh_rates import rate_lines
@@ -20,6 +21,7 @@ from pytest_crab.curation.publish import write_set
 from pytest_crab.curation.rulings import Ruling, Word, keep_ruling, write_ruled
 from pytest_crab.curation.stages import CurationContext, make_stages, usual_stages
 from pytest_crab.curation.validation import Validation
+from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.instances import own_tests
@@ -412,3 +414,48 @@ def test_stages_that_ask_run_where_crab_yaml_has_them() -> None:
     assert "oracles" in names
     assert "validate" not in names
     assert [stage.name for stage in make_stages(names, settings)] == names[1:]
+
+
+@pytest.mark.slow(reason="two environments are built, and oracles are proved in them")
+@pytest.mark.bubblewrap
+@pytest.mark.rust
+def test_the_environment_of_a_second_oracle_serves_both_and_one_that_does_not_build_has_no_other_tried(
+    reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one needs a feature that only its own file asks for."""
+    shop = "pub fn price(count: u32) -> u32 {{\n    if count < {0} {{ 100 }} else {{ 90 }}\n}}\n"
+    shop += '#[cfg(feature = "extra")]\npub fn bulk(count: u32) -> bool {{\n    count >= {0}\n}}\n'
+    files = {
+        "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n[features]\nextra = []\n',
+        "Cargo.lock": 'version = 3\n\n[[package]]\nname = "shop"\nversion = "0.1.0"\n',
+        "tests/near.rs": "#[test]\nfn near() {}\n",
+        "src/lib.rs": "",
+    }
+    pull = reviewed(files, *({"src/lib.rs": shop.format(edge)} for edge in (11, 10)))
+    (first,) = pull.comments
+    comments = [dataclasses.replace(first.comment, id=f"c{n}", path="src/lib.rs", lines=(1, 1)) for n in range(3)]
+    asking = tuple(dataclasses.replace(first, comment=comment) for comment in comments)
+    pull = dataclasses.replace(pull, language="rust", comments=asking)
+    test = "#[test]\nfn edge() {\n    assert!(%s);\n}\n"
+    extra = f'#![cfg(feature = "extra")]\n{test % "shop::bulk(10)"}'
+    for name, text in {"c0": test % "shop::price(10) == 90", "c1": extra, "c2": test % "shop::gone()"}.items():
+        ready = Path("ready", pull.id, f"test_{name}.rs")
+        ready.parent.mkdir(parents=True, exist_ok=True)
+        ready.write_text(f"// file: tests/{name}.rs\n{text}")
+
+    def twice(self: Ecosystem, tree: Path, paths: Sequence[str]) -> Iterator[Environment]:
+        for one in proposals(self, tree, paths):
+            yield from (one, dataclasses.replace(one, env={**one.env, "OTHER": "1"}))
+
+    owner = type(ecosystems.named("rust"))
+    proposals = owner.proposals
+    monkeypatch.setattr(owner, "proposals", twice)
+    steps: list[str] = []
+    context = dataclasses.replace(proving("http://127.0.0.1:9"), notice=steps.append)
+    found = OracleWriting(ready="ready").run(pull, context)
+    assert isinstance(found, PullCandidate)
+    assert found.environment is not None
+    assert found.environment.env["CARGOFLAGS"] == "--features extra"
+    assert list(found.dropped) == ["c2"]
+    assert "cannot find function `gone`" in found.dropped["c2"]
+    assert steps.count("proposed, fetch") == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.curation.proposed_environments import proposed
+from pytest_crab.curation.proposed_environments import likely_first, proposed
 from pytest_crab.types import Environment, Instance
 
 
@@ -21,3 +21,9 @@ def test_the_time_and_the_variables_of_the_instance_stay(
     instance = tree_instance(tmp_path, "shop-1", clean=True, environment=given)
     (found,) = proposed(ecosystems.named("cpp"), instance, tmp_path, ["a.c"], tmp_path)
     assert (found.ecosystem, found.timeout, dict(found.env)) == ("cpp", 700, {"TZ": "Asia/Tokyo"})
+
+
+def test_the_likely_version_is_tried_first() -> None:
+    found = [Environment(ecosystem="go", version=version) for version in ("1.26", "1.18.10", "1.19.13")]
+    tried = likely_first(ecosystems.of_language("go"), iter(found), "1.19.13")
+    assert [each.version for each in tried] == ["1.19.13", "1.26", "1.18.10"]

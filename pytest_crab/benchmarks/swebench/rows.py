@@ -228,17 +228,11 @@ def _see(
         instance, snapshot = _sources(row, language, folder, cache)
         checkout = folder / "tree"
         snapshot.clone(checkout)
-        proposals = proposed(owner, instance, checkout, files, cache)
+        proposals = proposed(owner, instance, checkout, files, cache, likely)
     except (SourceError, SourceUnreachable, DiffRejected) as error:
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
-    proposals = likely_first(owner, proposals, likely)
     contexts = (open_context(dataclasses.replace(instance, environment=each)) for each in proposals)
     return _search(row, owner, files, contexts, blank, deadline)
-
-
-def likely_first(owner: Ecosystem, proposals: Iterator[Environment], likely: str | None) -> Iterator[Environment]:
-    """Yield proposals, those of the likely version before the others."""
-    yield from proposals if likely is None else sorted(proposals, key=lambda each: owner.version(each) != likely)
 
 
 def _search(

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab import ecosystems
 from pytest_crab.benchmarks.swebench.rows import (
     Outcome,
     RowWithTests,
     compare,
     is_unbuilt,
-    likely_first,
     read_rows,
     see,
 )
@@ -26,7 +24,7 @@ from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.shared_options import choose_runtime
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import BadInput
-from pytest_crab.types import Ending, Environment, Run, TestOutcome
+from pytest_crab.types import Ending, Run, TestOutcome
 
 ROW = RowWithTests(
     instance_id="a__shop-1", repo="a/shop", base_commit="0" * 40, patch="", test_patch="",
@@ -172,12 +170,6 @@ def test_a_machine_without_the_language_has_no_environment_for_its_rows(
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)
     assert (found["outcome"], "no go-of-another-machine on PATH" in found["detail"]) == ("no environment", True)
-
-
-def test_the_likely_version_is_tried_first() -> None:
-    proposed = [Environment(ecosystem="go", version=version) for version in ("1.26", "1.18.10", "1.19.13")]
-    tried = likely_first(ecosystems.of_language("go"), iter(proposed), "1.19.13")
-    assert [each.version for each in tried] == ["1.19.13", "1.26", "1.18.10"]
 
 
 @pytest.mark.go
