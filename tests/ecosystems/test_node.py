@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
@@ -84,6 +86,33 @@ def test_what_karma_has_run_in_a_browser_is_told(tmp_path: Path, without: Callab
     assert [(*each["ancestorTitles"], each["title"], each["status"]) for each in told["assertionResults"]] == [
         ("cart", "is empty", "passed"), ("cart", "is full", "pending"), ("cart", "sum", "is right", "failed"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [("module.exports = () => { throw new Error('no'); };\n", "cannot be read here"), (KARMA, "needs a Chromium")],
+    ids=["no configuration", "no browser"],
+)
+def test_where_karma_cannot_run_its_tests_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn], config: str, words: str
+) -> None:
+    packages = Path(os.environ.get("CRAB_TEST_JEST", ""), "node_modules")
+    if not (packages / "karma").is_dir():
+        without("karma", "CRAB_TEST_JEST names no folder with karma")
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
+    (tmp_path / "karma.conf.js").write_text(config)
+    (tmp_path / "node_modules").symlink_to(packages)
+    (tmp_path / "overlay").mkdir()
+    monkeypatch.setattr(own_tests, "BROWSERS", (str(tmp_path / "browser"),) * 2)
+
+    def process(argv: list[str], env: dict[str, str], cwd: str, *_: object, **__: object) -> None:
+        subprocess.run(argv, env=env, cwd=cwd, check=False, capture_output=True)
+
+    tools = {"node": {"program": shutil.which("node")}}
+    host = SimpleNamespace(folder=str(tmp_path), job={"tools": tools}, process=process)
+    found = {(str(tmp_path), "karma"): ["test/browser/a.test.js"]}
+    with pytest.raises(runner.MissingError, match=words):
+        own_tests.in_browsers(runner, host, {}, found, math.inf)
 
 
 def test_a_part_whose_script_names_a_karma_that_is_not_there_is_run_by_the_project_around_it(tmp_path: Path) -> None:
