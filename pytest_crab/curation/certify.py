@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +12,17 @@ from pathlib import Path
 
 from pytest_crab import diffs, ecosystems
 from pytest_crab.curation import code_parts
-from pytest_crab.curation.assessment import StateAssessment, assess
+from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
-from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
-from pytest_crab.curation.last_lines import last_lines, run_alone
-from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
+from pytest_crab.curation.last_lines import run_alone
+from pytest_crab.curation.missing_modules import Diagnosis, diagnose
 from pytest_crab.curation.oracle_forms import nearest
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
+from pytest_crab.curation.unproved import assess_unproved, on_one_line, reason_of
 from pytest_crab.ecosystems import ecosystem_of, interpreters
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.ecosystems.files_of_tests import may_have_tests_of
@@ -38,24 +36,15 @@ from pytest_crab.protocols import FileChange, Snapshot
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_of
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.git import GitFetcher
-from pytest_crab.text import escape_controls
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Comment, Environment, Instance
-from pytest_crab.verdict import safe_name
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
-
-#: An object's address differs from run to run, and who is told the same again need not be asked again.
-_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
-
-#: The words of so many failed tests are shown for each state.
-_SAID = 3
 
 #: The tag that says where an environment comes from, and the source on record of an instance that brings its own.
 SOURCE, GIVEN = "environment_source", "given"
@@ -138,9 +127,9 @@ def certify(
         except Cancelled:
             raise
         except SourceUnreachable as error:
-            found = Certificate(instance=instance, proven=(), problems={}, skipped=_sentence(str(error)))
+            found = Certificate(instance=instance, proven=(), problems={}, skipped=on_one_line(str(error)))
         except CrabError as error:
-            sentence = _sentence(str(error))
+            sentence = on_one_line(str(error))
             problems = {comment.id: sentence for comment in instance.with_oracles}
             here = isinstance(error, WorldError) or (isinstance(error, ImageError) and error.of_machine)
             found = Certificate(instance=instance, proven=(), problems=problems, of_machine=sentence if here else None)
@@ -177,92 +166,9 @@ def _certify_as_given(
         context.require_sandbox()
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
-    seen = _assess_unproved(context, unproved)
-    problems = {one.comment.id: _reason(context, one, seen) for one in unproved}
+    seen = assess_unproved(context, unproved)
+    problems = {one.comment.id: reason_of(context, one, seen) for one in unproved}
     return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
-
-
-def _assess_unproved(
-    context: TrialContext, unproved: Sequence[ProvedComment]
-) -> Mapping[str, tuple[StateAssessment, ...]]:
-    """Return the results of unproved oracles on every state, since a failed proof does not say which is wrong."""
-    return assess(context, [one.comment for one in unproved]) if unproved else {}
-
-
-def _reason(
-    context: TrialContext,
-    one: ProvedComment,
-    seen: Mapping[str, tuple[StateAssessment, ...]],
-    search_problems: Sequence[str] = (),
-) -> str:
-    """Return why an oracle has no proof, for its author, with the likely cause and the remedy.
-
-    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands.
-    ``search_problems`` are of environments that could not be made.
-    """
-    instance = context.instance
-    problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
-    around = f"{instance.id} is not proved: "
-    states = seen.get(one.comment.id, ())
-    told = explain(states)
-    snapshot, roots = context.snapshot, instance.required_environment.paths
-    owner = ecosystem_of(instance.required_environment)
-    own = owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
-    if problem.startswith(around):
-        told = (problem.removeprefix(around), *told)
-    needs = outside_needs(instance, one.comment)
-    found = _diagnoses(context, one.comment, states)
-    said = [*_said(states, found), *_printed(context, one.comment, states)]
-    reason = "; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said])
-    return _sentence(f"{reason}{_cause(found.get(Role.REFERENCE, Diagnosis()), states, search_problems)}")
-
-
-def _diagnoses(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Mapping[Role, Diagnosis]:
-    """Return what failures name at head and on the reference, where they fail and must not, or not in this way."""
-    if comment.required_oracle.runner != ecosystems.DEFAULT_RUNNER:
-        return {}
-    trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
-    found = {}
-    for state in states:
-        raised = any(test.exception for run in state.runs for test in run.tests)
-        if state.role in trees and state.fault is not None and raised:
-            with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-                found[state.role] = diagnose(context, comment, trees[state.role])
-    return found
-
-
-def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) -> Iterator[str]:
-    """Yield what failed tests say in each state that was diagnosed.
-
-    The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
-    """
-    for state in states:
-        said = found[state.role].said if state.role in found else {}
-        tests = [test for run in state.runs for test in run.tests if test.exception]
-        raised = {test.id: str(test.exception).partition(" in ")[0] for test in tests}  # it may say where
-        alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
-        for name, kind, words in alike[:_SAID]:
-            quoted = escape_controls(json.dumps(_ADDRESS.sub("0x…", words), ensure_ascii=False))
-            test, error = safe_name(name), safe_name(kind)
-            yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
-
-
-def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
-    """Yield what the project's own runner prints of its tests at head, where not all pass.
-
-    As with ``_said``, only the oracle's author is shown it, who may not have seen the fix: runners print lines of code,
-    so none prints here on the reference.
-    """
-    if not ecosystems.runs_own_tests(comment.required_oracle.runner):
-        return
-    for state in states:
-        if state.role is Role.HEAD and any(test.outcome != "passed" for run in state.runs for test in run.tests):
-            run = run_of(context, OracleRequest(comment=comment, tree=context.snapshot.head_tree))
-            assert isinstance(run, OwnTestsRun)
-            with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-                told = last_lines(context, dataclasses.replace(run, printed=True))
-                words = escape_controls(json.dumps(told, ensure_ascii=False))
-                yield f"on {state.name} its runner ends with: {words}"
 
 
 def _certify_by_search(
@@ -273,14 +179,14 @@ def _certify_by_search(
         notes = [*GitFetcher().notes(instance, run_context.cache)]
         best = search.search()
         notes += [
-            f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
+            f"{pin} does not install on CPython {on} and is left out: {on_one_line(reason)}"
             for (on, pin), reason in search.dropped.items()
         ]
         lacking = search.lacking
         advice = run_context.runtime.interpreter_advice(lacking) if lacking else ""
         clause = f"; its CPython would be {lacking}, and {advice}" if lacking else ""
         if best is None or best.problem is not None:
-            sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
+            sentence = on_one_line("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
             problems = {comment.id: f"{sentence}{clause}" for comment in instance.with_oracles}
             return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
         certificate = _certificate_of(instance, best, search.problems, notes)
@@ -334,7 +240,7 @@ def _certify_by_proposals(
     if best is None or best.problem is not None:
         if any(one.of_machine for one in tried):
             raise ImageError("; ".join(problems), of_machine=True)
-        sentence = _sentence("; ".join(dict.fromkeys(problems)) or "no environment was proposed")
+        sentence = on_one_line("; ".join(dict.fromkeys(problems)) or "no environment was proposed")
         return Certificate(
             instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
         )
@@ -382,7 +288,7 @@ def _runs_on_reference(attempt: Attempt, owner: Ecosystem) -> bool:
     Such a test is of the project itself: where it runs, an oracle that does not build is at fault, and no toolchain.
     """
     unproved = [one for one in attempt.proven if one.proof is None]
-    seen = _assess_unproved(attempt.context, unproved)
+    seen = assess_unproved(attempt.context, unproved)
     ran = any(state.ran for states in seen.values() for state in states if state.role is Role.REFERENCE)
     return ran or any(_runs_near(attempt.context, owner, one.comment) for one in unproved)
 
@@ -488,8 +394,8 @@ def _certificate_of(
     """Audit the best attempt; the instance gets its environment if any oracle was proved there."""
     proven = audit(best.context, best.proven)
     unproved = [one for one in proven if one.proof is None]
-    seen = _assess_unproved(best.context, unproved)
-    problems = {one.comment.id: _reason(best.context, one, seen, search_problems) for one in unproved}
+    seen = assess_unproved(best.context, unproved)
+    problems = {one.comment.id: reason_of(best.context, one, seen, search_problems) for one in unproved}
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {**instance.tags, SOURCE: best.candidate.name}
@@ -529,29 +435,3 @@ def diagnosis_of(attempt: Attempt) -> Diagnosis:
         vain=tuple(dict.fromkeys(name for one in seen for name in one.vain)),
         kinds=frozenset(kind for one in seen for kind in one.kinds),
     )
-
-
-def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Sequence[str]) -> str:
-    """Return a clause on the likely cause for an oracle that is not proved, with the remedy; empty if none is known.
-
-    ``problems`` are of environments that could not be made. They say nothing of an oracle that runs in another one.
-    """
-    more = "".join(f"; {one}" for one in problems[:1])
-    if diagnosis.kinds & NETWORK:
-        return "; it reaches for the network, which no oracle has: let the file bring the answer itself"
-    if "circular import" in diagnosis.kinds:
-        return "; the project's modules import one another in a circle, which the oracle enters at the wrong place"
-    if diagnosis.missing:
-        names = ", ".join(diagnosis.missing[:3])
-        return f"; {names} cannot be imported: name what has it in environment.packages or environment.paths{more}"
-    if "no library" in diagnosis.kinds:
-        return f"; a shared library is missing: name the system's package that has it in environment.system{more}"
-    if "no such name" in diagnosis.kinds:
-        remedy = "use one that the reference has, or name the release that has it in environment.packages"
-        return f"; a name that is imported is not there: {remedy}{more}"
-    return "" if any(state.ran for state in states) else more
-
-
-def _sentence(text: str | None) -> str:
-    """Return a text on one line."""
-    return " ".join((text or "").split())
