@@ -47,7 +47,7 @@ def run(host, run):
     spec = write(host, home, oracle)
     spec["root"] = job["workdir"]
     program, overlay = tool["program"], "-overlay=" + spec["overlay"]
-    build = [program, "test", "-c", "-json", "-vet=off", overlay, "-o", spec["binary"], "."]
+    build = [program, "test", "-c", "-json", "-vet=off", overlay, *linked(env), "-o", spec["binary"], "."]
     seen = host.process(build, env, home, end - time.monotonic(), printed=True, errors=True)
     if seen["killed"] or seen["status"] != 0:
         return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
@@ -71,6 +71,11 @@ def run(host, run):
         if seen["killed"] or any(seen["grown"].values()):
             break
     return judge(host, spec, results, altered)
+
+
+def linked(env):
+    """Return the option by which ``go test`` links what it runs itself; none where the environment has its own."""
+    return [] if "-ldflags" in env["GOFLAGS"] else ["-ldflags=-s -w"]
 
 
 def settle(host, run, env, folder):
