@@ -30,6 +30,7 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
     "collect": ("--runs", "4"),
     "report": ("--runs", "3"),
     "restoring": ("--runs", "4"),
+    "incremental": ("--runs", "4"),
     "rejudge": ("--runs", "3"),
     "gateway": (),
     "overhead": ("--runs", "8"),
