@@ -468,15 +468,17 @@ class _Proving:
 
     def leave(self, found: ProvedOracle | str) -> None:
         """Remove the environments that were made here and are not the oracle's, nor the earlier ones'."""
-        kept = [self._candidate.environment, None if isinstance(found, str) else found.environment]
-        instance = self._plain.instance
+        needed = [self._candidate.environment, None if isinstance(found, str) else found.environment]
+        kept = [self._in(environment) for environment in needed if environment is not None]
         for environment in self._built:
-            if environment not in kept:
-                kept.append(environment)
-                other = dataclasses.replace(instance, environment=environment)
-                context = TrialContext(other, self._crew, self._run_context, lambda _step: None)
+            if environment not in needed:
+                needed.append(environment)
                 with contextlib.suppress(CrabError, OSError):  # prune removes what is left
-                    context.discard_image()
+                    self._in(environment).discard_image(kept)
+
+    def _in(self, environment: Environment) -> TrialContext:
+        instance = dataclasses.replace(self._plain.instance, environment=environment)
+        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
 
     def _certify(
         self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None
