@@ -30,13 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
             templates().get_template(name)
 
 
-#: For what tests start: plugins of their own environment that are a third of each pytest's start, and not needed there.
-NOT_LOADED = "-p no:hypothesispytest -p no:anyio"
+#: For each pytest that tests start, what would be half of its start and end: plugins of the tests' own environment,
+#: collecting garbage to the last, and rewriting the assertions of this package.
+NOT_NEEDED = "-p no:hypothesispytest -p no:anyio -p no:unraisableexception --assert=plain"
 
 
 def pytest_collection_finish() -> None:
     """Keep no bytecode from here on, and let the garbage collector look at nothing that was made until here."""
-    os.environ["PYTEST_ADDOPTS"] = NOT_LOADED  # this run has read its own
+    os.environ["PYTEST_ADDOPTS"] = NOT_NEEDED  # this run has read its own
     # A test may write a module twice within a second, which is as fine as bytecode can tell.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -244,13 +244,12 @@ class Room:
     more: dict[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
-        plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
-        fixed = (*plugins, "-q", "--crab-runtime=local", "--agent=mend")
+        fixed = ("-pno:cacheprovider", "-q", "--crab-runtime=local", "--agent=mend")
         return [*self.inside, sys.executable, "-m", "pytest", *fixed, *arguments, "instances"]
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTEST_ADDOPTS") if name in os.environ}
         key = "sk-planted-controller-55aa-do-not-tell"
         own = self.certificate
         files = {"CA_FILE": own, "CLIENT__CERT": own, "CLIENT__KEY": own.with_name("key.pem")}

@@ -115,10 +115,6 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         path.write_text(text)
 
 
-#: Plugins of the tests' own environment that a run does not need.
-NOT_LOADED = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
-
-
 @dataclass
 class Place:
     """A rootdir whose crew writes a ledger, with a store, and with a folder for locks that only its own runs use."""
@@ -218,11 +214,12 @@ class Place:
 
     def start(self, *more: str, reviewer: str = "sharp") -> subprocess.Popen[bytes]:
         """Start pytest on all instances, in a session of its own."""
-        argv = [sys.executable, "-m", "pytest", *NOT_LOADED, "-q", "set"]
+        argv = [sys.executable, "-m", "pytest", "-pno:cacheprovider", "-q", "set"]
         argv += [f"--reviewer={reviewer}", "--agent=handy", f"--crab-runtime={self.runtime}"]
         argv += [f"--crab-store={self.store}", *more]
         env = {name: text for name, text in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}
-        env |= {"TMPDIR": str(self.folder / "tmp"), "PYTHONFAULTHANDLER": "1", **self.env}
+        lean = os.environ["PYTEST_ADDOPTS"]
+        env |= {"TMPDIR": str(self.folder / "tmp"), "PYTHONFAULTHANDLER": "1", "PYTEST_ADDOPTS": lean, **self.env}
         process = subprocess.Popen(
             argv,
             cwd=self.folder,

@@ -31,10 +31,7 @@ import pytest_crab.sources.tree
 from pytest_crab.results.kept_runs import kept_runs
 
 #: Variables that tests of options leave alone.
-KEPT = ("CRAB_TEST_REQUIRE", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
-
-#: Plugins of the tests' own environment that a run does not need, and that are a third of its start.
-NOT_LOADED = "-p no:hypothesispytest -p no:anyio"
+KEPT = ("CRAB_TEST_REQUIRE", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
 
 #: Stands in every oracle, and may stand nowhere else.
 SECRET = "seven_little_oracles"
@@ -230,9 +227,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bare(pytester: pytest.Pytester, template: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+def bare(pytester: pytest.Pytester, template: Path) -> Lab:
     """The folder without a store: nothing has run yet."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", NOT_LOADED)
     shutil.copytree(template, pytester.path, dirs_exist_ok=True)
     return Lab(pytester)
 
@@ -244,7 +240,7 @@ def seed(template: Path, made_once: Callable[[str, Callable[[Path], object]], Pa
     def run(folder: Path) -> None:
         shutil.copytree(template, folder, dirs_exist_ok=True)
         crew = ["--reviewer=human", "--reviewer=none", "--crab-runtime=local", "instances"]
-        argv = [sys.executable, "-m", "pytest", *NOT_LOADED.split(), *crew]
+        argv = [sys.executable, "-m", "pytest", *crew]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 1, done.stdout + done.stderr
         assert "2 of 4 trials fully caught" in done.stdout, done.stdout + done.stderr

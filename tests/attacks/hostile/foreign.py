@@ -33,8 +33,8 @@ def run(called_in: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Call pytest in an empty folder."""
     called_in.mkdir()
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "CRAB_"))}
-    plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
-    argv = [sys.executable, "-m", "pytest", *plugins, *arguments]
+    env["PYTEST_ADDOPTS"] = os.environ["PYTEST_ADDOPTS"]
+    argv = [sys.executable, "-m", "pytest", "-pno:cacheprovider", *arguments]
     return subprocess.run(argv, cwd=called_in, env=env, capture_output=True, text=True)
 
 

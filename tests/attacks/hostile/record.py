@@ -98,9 +98,10 @@ def start(
     """Run pytest on ``folder``/set with this crab.yaml, and read its trials.jsonl."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "crab.yaml").write_text(json.dumps(settings))
-    plugins = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "hypothesispytest", "anyio")]
+    plugins = ("-pno:cacheprovider", "-pno:xdist")
     argv = [sys.executable, "-m", "pytest", *plugins, "set", "--crab-report=report", *arguments]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "CRAB_TEST"))}
+    env["PYTEST_ADDOPTS"] = os.environ["PYTEST_ADDOPTS"]
     done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, errors="surrogateescape")
     trials = folder / "report" / "trials.jsonl"
     assert trials.exists(), done.stdout + done.stderr
