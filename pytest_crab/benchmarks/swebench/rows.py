@@ -120,6 +120,13 @@ class RowRecord:
     #: Names that no test had in either state.
     absent: tuple[str, ...] = ()
     seconds: float = 0.0
+    #: True if there was no time for an environment that may have agreed.
+    is_open: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """True if the row need not be run again: its tests ran, and more time would change nothing."""
+        return self.outcome.ran and not self.is_open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +258,7 @@ def _search(
         for context in contexts:
             if time.monotonic() > deadline:
                 faults.append("the time for further environments was up")
+                best = dataclasses.replace(best, is_open=True)
                 break
             try:
                 seen = _seen_in(row, owner, files, context, blank)

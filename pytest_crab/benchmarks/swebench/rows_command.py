@@ -75,7 +75,7 @@ def _record(
     likely: dict[str, str | None],
     notice: Callable[[str], None],
 ) -> RowRecord:
-    """Return the record of a row, from the store where it is there. One without a run of tests is not kept.
+    """Return the record of a row, from the store where it is there. One that more time may change is not kept.
 
     ``likely`` has the version of the environment in which the last row of each repository agreed.
     """
@@ -84,7 +84,7 @@ def _record(
     record = read(RowRecord, known, []) if known is not None else None
     if record is None:
         record = see(row, crew, run_context, notice, seconds=seconds, likely=likely.get(row.repo))
-        if record.outcome.ran:
+        if record.is_final:
             run_context.store.put(STEP, key, dump(record))
     if record.outcome is Outcome.AGREES and record.environment is not None:
         likely[row.repo] = record.environment.version

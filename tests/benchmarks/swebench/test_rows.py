@@ -177,6 +177,7 @@ def test_no_environment_is_begun_when_the_time_of_a_row_is_up(file: Path, tmp_pa
     with proving_context(choose_runtime("local"), tmp_path / "store") as (crew, run_context):
         record = see(next(iter(read_rows(file))), crew, run_context, print, seconds=-1)
     assert (record.outcome, "time" in record.detail) == (Outcome.ENVIRONMENT, True)
+    assert not dataclasses.replace(record, outcome=Outcome.DIFFERS).is_final
 
 
 @pytest.mark.bubblewrap
