@@ -132,7 +132,9 @@ def test_the_options_of_a_script_are_mochas_and_its_files_are_not() -> None:
 def test_a_file_without_tests_is_no_fault(tmp_path: Path, message: str, outcomes: list[tuple[str, str]]) -> None:
     result = {"name": str(tmp_path / "test/helper.js"), "status": "failed", "message": message, "assertionResults": []}
     (tmp_path / "report").write_text(json.dumps({"testResults": [result]}))
-    host = SimpleNamespace(completed=supervisor.completed, merged=supervisor.merged, error=supervisor.error)
+    host = SimpleNamespace(
+        completed=supervisor.completed, merged=supervisor.merged, error=supervisor.error, keep=lambda _: None
+    )
     report, _ = own_tests.read(host, str(tmp_path), "jest", str(tmp_path / "report"))
     assert [(test["id"], test["outcome"]) for test in report["tests"]] == outcomes
 
