@@ -24,7 +24,7 @@ from pytest_crab.cli.shared_options import choose_runtime
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
-from pytest_crab.curation.licence_notes import write_notes
+from pytest_crab.curation.licence_notes import readable, write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import record_audits, remove_rejected, write_set
@@ -93,10 +93,19 @@ class CurationServices:
             run_context.stop()
 
     def next_lines(self, out: Path) -> Iterator[str]:
-        """Yield the command that measures a set under the runtime that proved it; nothing where nothing was proved."""
-        for _, run_context in self._proving:
-            words = ["pytest", "--reviewer=human", "--reviewer=none", f"--crab-runtime={run_context.runtime.name}"]
-            yield f"now run: {shlex.join([*words, str(out)])}"
+        """Yield the command that measures a set under the runtime that proved it; nothing where nothing was proved.
+
+        It is one that gives every oracle a verdict: ``human`` is in it where each comment has what that applies.
+        """
+        oracles = [one for instance in readable(out) for one in instance.with_oracles] if self._proving else []
+        bare = sum(one.reference is None for one in oracles)
+        for _, run_context in self._proving if oracles else []:
+            reviewers = ["--reviewer=none"] if bare else ["--reviewer=human", "--reviewer=none"]
+            words = ["pytest", *reviewers, f"--crab-runtime={run_context.runtime.name}", str(out)]
+            yield f"now run: {shlex.join(words)}"
+            if bare:
+                told = f"{format_count(bare, 'comment')} without a reference, which --reviewer=human applies"
+                yield f"{out}: {told}; write one in instance.yaml, or give --reviewer=human an --agent"
 
     def proving(self) -> tuple[Crew, RunContext]:
         """Return a crew and a run context for proofs. Raises ClickException where the runtime cannot be had."""

@@ -34,7 +34,7 @@ def plain_title(repo: str, number: int) -> str:
 
 def write_notes(out: Path) -> None:
     """Write the notes on the instances in ``out``; one that cannot be read is left out. Raises BadInput."""
-    instances = list(_readable(out))
+    instances = list(readable(out))
     if not instances:
         return
     projects: dict[tuple[str, str, str], list[Instance]] = {}
@@ -48,7 +48,8 @@ def write_notes(out: Path) -> None:
         raise BadInput(str(out / NOTES), [f"it cannot be written ({error.strerror}); choose another --out"]) from None
 
 
-def _readable(out: Path) -> Iterator[Instance]:
+def readable(out: Path) -> Iterator[Instance]:
+    """Yield the instances in ``out`` that can be read."""
     for path in sorted(out.glob(f"*/{FILE}")):
         try:
             yield load_instance(path.parent)

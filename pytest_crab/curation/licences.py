@@ -18,7 +18,7 @@ UNKNOWN = "NOASSERTION"
 
 _FILES = (
     *("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt"),
-    *("LICENSE-MIT", "LICENSE-APACHE"),
+    *("LICENSE-MIT", "LICENSE-APACHE", "MIT-LICENSE", "MIT-LICENSE.txt"),
 )
 _SPDX = re.compile(r"(?:MIT|ISC|Unlicense|PSF-2\.0|MPL-2\.0|Zlib|0BSD|Apache-2\.0|BSD-[23]-Clause|A?L?GPL-[23][^\s]*)")
 

@@ -142,7 +142,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 16
+    version = 17
 
     #: The model that is asked; without one a comment is dropped where ``ready`` has no oracle for it.
     model: str = ""
@@ -197,6 +197,7 @@ class OracleWriting(Proposing, Stage):
         if form_of(candidate.language) is None:
             return Rejection(reason=f"nothing here runs a project's own tests in {candidate.language}")
         dropped, comments = {}, []
+        bare = [one.comment.id for one in candidate.comments if one.comment.oracle is None]
         for one in candidate.comments:
             if one.comment.oracle is not None:
                 comments.append(one)
@@ -220,7 +221,8 @@ class OracleWriting(Proposing, Stage):
                     comments=tuple(comments[-1] if each is one else each for each in candidate.comments),
                 )
         kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)))
-        return kept.drop(dropped)
+        kept = kept.drop(dropped)
+        return _with_reference(kept, context) if [one.comment.id in bare for one in kept.comments] == [True] else kept
 
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
         """Return the oracle of a comment, or the reason why there is none."""
@@ -251,14 +253,14 @@ class OracleWriting(Proposing, Stage):
             if isinstance(found, str):
                 return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
             found = _labelled(found, {REGIME: str(Regime.BY_HAND)})
-            return proving.with_reference(self._judge(found, facts, proving, context))
+            return self._judge(found, facts, proving, context)
         if not self.model:
             return "no oracle is ready"
         asked = as_data(self._told(proving), facts)
         found = self.propose(asked, self._verify(proving, ()), proving.services, context)
         if isinstance(found, str):
             return f"no oracle in {self.attempts} attempts"
-        return proving.with_reference(self._judge(found, facts, proving, context))
+        return self._judge(found, facts, proving, context)
 
     def _verify(
         self, proving: _Proving, checks: Sequence[JudgedChange], round_: int = 0
@@ -340,7 +342,7 @@ class _Proving:
         self._built: list[Environment] = [candidate.environment] if self._earlier and candidate.environment else []
 
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
-        bare = dataclasses.replace(self._comment, oracle=None, kind=None)
+        bare = dataclasses.replace(self._comment, oracle=None, kind=None, accepts=(), rejects=())
         own = CandidateComment(comment=comment or bare)
         environment = self._candidate.environment or Environment(dockerfile=ecosystems.DEFAULT.name)
         candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
@@ -449,22 +451,20 @@ class _Proving:
         """Return the changes with whether the oracle is right on each."""
         return judge(*self.open(found), written)
 
-    def with_reference(self, found: ProvedOracle) -> ProvedOracle:
-        """Return the oracle with a reference, the fix, where the pull request has no other comment.
+    def reference(self) -> dict[str, str]:
+        """Return the fix as a file, by its path, if the comment's oracle is green on it; else nothing.
 
         It is the fix on the files of the pull request if the oracle is green on that, else the whole one, unless that
         has other people's work too.
         """
-        if len(self._candidate.comments) > 1:
-            return found
         name, whole = f"reference/{self._comment.id}.diff", self.fix()
         own = self._own_part(whole)
         parts = dict.fromkeys((own,) if OTHERS in self._candidate.tags else (own, whole))
+        comment = dataclasses.replace(self._comment, reference=name)
         for number, fix in enumerate(filter(None, parts)):
-            comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}
-            if self._certify(comment, files, f"reference-{number}", found.environment).proved:
-                return dataclasses.replace(found, comment=comment, files=files)
-        return found
+            if self._certify(comment, {name: fix}, f"reference-{number}", self._candidate.environment).proved:
+                return {name: fix}
+        return {}
 
     def leave(self, found: ProvedOracle | str) -> None:
         """Remove the environments that were made here and are not the oracle's, nor the earlier ones'."""
@@ -511,6 +511,15 @@ class _Proving:
 
 
 _SHOWN = (Role.HEAD, Role.REFERENCE)
+
+
+def _with_reference(candidate: PullCandidate, context: CurationContext) -> PullCandidate:
+    """Return the candidate with the fix as the reference of its comment, the only one that is left."""
+    (one,) = candidate.comments
+    with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
+        reference = _Proving(candidate, one.comment, context, Path(scratch)).reference()
+    kept = dataclasses.replace(one, comment=dataclasses.replace(one.comment, reference=next(iter(reference), None)))
+    return dataclasses.replace(candidate, comments=(kept,), files={**candidate.files, **reference})
 
 
 def _labelled(found: ProvedOracle, labels: Mapping[str, str]) -> ProvedOracle:

@@ -7,11 +7,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from pytest_crab import ecosystems
+from pytest_crab.cli.curation_run import CurationServices
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environments import EnvironmentFinding
 from pytest_crab.curation.fresh_rates import rate_lines
@@ -299,7 +301,7 @@ def test_a_tag_says_where_an_environment_that_was_found_with_an_oracle_comes_fro
 
 
 @pytest.mark.bubblewrap
-def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too(
+def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too_of_the_only_comment_that_is_kept(
     reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
 ) -> None:
     user, limit = "from limit import LIMIT\n\n\ndef cheap(count):\n    return count < LIMIT\n", "LIMIT = {}\n"
@@ -307,12 +309,34 @@ def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too(
     pull = dataclasses.replace(
         reviewed(*states), environment=Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",))
     )
+    (one,) = pull.comments
+    other = dataclasses.replace(one, comment=dataclasses.replace(one.comment, id="c1"))
+    pull = dataclasses.replace(pull, comments=(one, other))
     ready = Path("ready", pull.id, "test_c0.py")
     ready.parent.mkdir(parents=True)
     ready.write_text("from shop import cheap\n\n\ndef test_edge():\n    assert not cheap(10)\n")
-    found = OracleWriting(ready="ready").run(pull, proving("http://127.0.0.1:9"))
+    context = proving("http://127.0.0.1:9")
+    found = OracleWriting(ready="ready").run(pull, context)
     assert isinstance(found, PullCandidate)
-    assert "+LIMIT = 10" in found.files[found.comments[0].comment.reference or ""]
+    (kept,) = found.comments
+    assert "+LIMIT = 10" in found.files[kept.comment.reference or ""]
+
+    # The command that is told in the end gives every oracle a verdict: human has nothing to apply without a reference.
+    bare = dataclasses.replace(kept, comment=dataclasses.replace(kept.comment, reference=None))
+    services = CurationServices(
+        stack=ExitStack(),
+        settings=load_settings(Path()),
+        store=Path(".crab"),
+        runtime="local",
+        jobs=1,
+        budget=None,
+        replay=False,
+    )
+    services._proving.append(context.proving())
+    for each, has_human in ((kept, True), (bare, False)):
+        list(write_set(Path("set"), [dataclasses.replace(found, comments=(each,))]))
+        command, *told = services.next_lines(Path("set"))
+        assert ("--reviewer=human" in command, bool(told)) == (has_human, not has_human)
 
 
 @pytest.mark.bubblewrap

@@ -48,6 +48,7 @@ def test_what_is_no_place(text: str) -> None:
         parse_location(text)
 
 
+MIT = "Permission is hereby granted, free of charge\n The above copyright notice and this permission notice"
 BSD = "Redistribution and use in source and binary forms, with or without\nmodification, are permitted"
 
 
@@ -68,6 +69,7 @@ BSD = "Redistribution and use in source and binary forms, with or without\nmodif
         ({"package.json": '{"license": "(GPL-3.0 OR MIT)"}'}, "MIT"),
         ({"Cargo.toml": '[package]\nname = "a"\nlicense = "MIT/Apache-2.0"\n'}, "MIT"),
         ({"LICENSE-APACHE": "Apache License Version 2.0"}, "Apache-2.0"),
+        ({"MIT-LICENSE": MIT}, "MIT"),
     ],
 )
 def test_licences(files: dict[str, str], licence: str) -> None:
