@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from pytest_crab.curation.locations import Location, hunk_locations
-from pytest_crab.ecosystems import DEFAULT, language_of_file, of_language, of_runner
+from pytest_crab.ecosystems import DEFAULT, is_of_several_languages, language_of_file, of_language, of_runner
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
@@ -35,7 +35,8 @@ _COMMENTS = """\
 
 def language_of(paths: Sequence[str]) -> str:
     """Return the language of most of these files; the default ecosystem's if none has a known suffix."""
-    named = [name for name in map(language_of_file, paths) if name is not None]
+    telling = [path for path in paths if language_of_file(path) and not is_of_several_languages(path)] or paths
+    named = [name for name in map(language_of_file, telling) if name is not None]
     return max(sorted(set(named)), key=named.count) if named else DEFAULT.name
 
 

@@ -124,6 +124,11 @@ def language_of_file(path: str) -> str | None:
     return next(found, None)
 
 
+def is_of_several_languages(path: str) -> bool:
+    """Return whether the end of a file's name is that of several languages, as headers have for C and C++."""
+    return any(path.endswith(one.shared_ends) for one in installed())
+
+
 def linter_of(path: str) -> Linter | None:
     """Return the linter of a file's language by the end of its name; None where there is none."""
     found = (one.linter for one in installed() if any(path.endswith(end) for end in one.languages))

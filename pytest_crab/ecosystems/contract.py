@@ -305,6 +305,11 @@ class Ecosystem(Protocol):
         """The languages that its projects are written in, by the ends of their files' names."""
 
     @property
+    def shared_ends(self) -> tuple[str, ...]:
+        """Those of these ends that files of several of its languages have: they decide where no other file does."""
+        return ()
+
+    @property
     def grammars(self) -> Mapping[str, Grammar]:
         """The grammars of its languages, by the ends of their files' names."""
         return {}

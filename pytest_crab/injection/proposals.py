@@ -154,7 +154,7 @@ def to_candidate(listed: PullCandidate, proposal: Proposal) -> PullCandidate:
     return dataclasses.replace(
         listed,
         pull_request=proposal.pull_request,
-        language=language_of(sorted(diffs.touched_paths(proposal.head))),
+        language=language_of(sorted({*diffs.touched_paths(proposal.head), *proposal.witnesses})),
         license=proposal.license,
         provenance=Provenance.INJECTED,
         commit=source,

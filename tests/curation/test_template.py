@@ -79,6 +79,8 @@ def test_licences(files: dict[str, str], licence: str) -> None:
 def test_languages() -> None:
     assert language_of(["a.js", "b.mjs", "c.py"]) == "javascript"
     assert language_of(["README.md"]) == "python"
+    assert language_of(["a.h", "b.h"]) == "c"
+    assert language_of(["a.h", "b.h", "c.cc"]) == "cpp"
 
 
 def test_an_oracle_of_a_language_whose_tests_lie_beside_the_code_has_a_folder_and_a_name_that_runs() -> None:

@@ -54,11 +54,13 @@ class Cpp(Ecosystem):
 
     name = "cpp"
     languages = MappingProxyType({**dict.fromkeys(_CODE, "cpp"), **dict.fromkeys((".c", ".h"), "c")})
+    shared_ends = (".h",)
     linter = LINTER
     grammars = MappingProxyType(
         {
-            **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
-            **dict.fromkeys(_CODE, Grammar("tree_sitter_cpp", tests=_TESTS)),
+            ".c": Grammar("tree_sitter_c"),
+            # The grammar of C++ reads headers of both.
+            **dict.fromkeys((*_CODE, ".h"), Grammar("tree_sitter_cpp", tests=_TESTS)),
         }
     )
     names = Names(
