@@ -159,6 +159,15 @@ def test_specifications_are_minitests_where_code_says_so(
     assert ruby_tests.chosen(at(tmp_path), ["spec/a_spec.rb"], with_rspec=with_rspec) == {runner: ["spec/a_spec.rb"]}
 
 
+def test_specifications_of_minitest_may_lie_beside_its_tests_and_their_helper_is_none(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test/helper.rb").write_text('require "minitest/global_expectations/autorun"\n')
+    for name in ("spec_a.rb", "spec_helper.rb"):
+        (tmp_path / "test" / name).write_text('require_relative "helper"\ndescribe(1) {}\n')
+    found = ruby_tests.chosen(at(tmp_path), ["test/spec_a.rb", "test/spec_helper.rb"], with_rspec=False)
+    assert found == {"minitest": ["test/spec_a.rb"]}
+
+
 def test_what_go_and_java_cannot_build_is_the_projects_lack_and_not_this_machines(tmp_path: Path) -> None:
     for name, lacking in (("go", "go.mod"), ("java", "pom.xml")):
         with pytest.raises(ImageError, match=f"there is no {lacking}") as raised:

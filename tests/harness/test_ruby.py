@@ -27,6 +27,11 @@ SUMS = {
     "minitest": 'require "minitest/autorun"\nrequire "ledger"\n\nclass LedgerTest < Minitest::Test\n'
     "  def test_adds\n    assert_equal 3, Ledger.add(1, 2)\n  end\nend\n",
 }
+#: minitest's specifications, under a name as Rack's have.
+SPECIFIED = (
+    'require_relative "helper"\nrequire "ledger"\n\ndescribe Ledger do\n  it "sums" do\n'
+    "    _(Ledger.add(1, 2)).must_equal 3\n  end\nend\n"
+)
 TESTS = {"rspec": "Ledger > adds", "minitest": "LedgerTest#test_adds"}
 FOLDERS = {"rspec": "spec", "minitest": "test"}
 
@@ -169,12 +174,17 @@ def test_what_does_not_load_is_an_error_and_not_red(
 def test_the_projects_own_tests_run_with_the_environments_framework(ruby: RubyBench, runner: str) -> None:
     file = f"{FOLDERS[runner]}/a_{FOLDERS[runner]}.rb"
     twice = [SUMS[runner], SUMS[runner].replace("Ledger.add(1, 2)", "3")]  # of one name, the second is never red
-    ruby.bench.write(file, twice[0] if runner == "minitest" else "\n".join(twice))
+    texts = {file: "\n".join(twice)}
+    if runner == "minitest":
+        texts = {file: twice[0], "test/spec_sums.rb": SPECIFIED, "test/helper.rb": 'require "minitest/autorun"\n'}
+    for path, text in texts.items():
+        ruby.bench.write(path, text)
     states = {"good": [], "bad": [changed("lib/ledger.rb", BAD)]}
-    asked = {"ecosystem": "ruby", "files": (file,), "names": ()}
+    asked = {"ecosystem": "ruby", "files": tuple(texts), "names": ()}
     runs = [harness.OwnTestsRun(id=name, state=name, seconds=60, **asked) for name in states]
-    good, bad = ruby.bench.report(runs, **states).runs
-    assert [*told(good).values(), *told(bad).values()] == ["passed", "failed"]
+    good, bad = (told(run) for run in ruby.bench.report(runs, **states).runs)
+    assert {name.partition(":")[0] for name in good} == {path for path in texts if "helper" not in path}
+    assert (set(good.values()), set(bad.values())) == ({"passed"}, {"failed"})
 
 
 def test_a_framework_that_is_not_there_is_named(bench: Bench, tool: dict[str, Any], tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Ruby(Ecosystem):
     linter = LINTER
     grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil", tests=_TESTS)})
     names = Names(
-        tests=r"_spec\.rb$",
+        tests=r"_spec\.rb$|^spec_.*\.rb$",
         running=r"(?:\w+_)?helper\.rb",
         dependencies=r"Gemfile|gems\.rb|.*\.gemspec",
         variables=r"RUBY\w*|GEM_\w+|BUNDLE\w*",

@@ -8,11 +8,12 @@ import os
 import re
 import time
 
-SPEC, TEST = re.compile(r"_spec\.rb\Z"), re.compile(r"(?:_test\.rb|(?:\A|/)test_[^/]+\.rb)\Z")
-#: What a file of specifications has, or its helper, by what runs it; comments can name the other one.
+SPEC = re.compile(r"(?:_spec\.rb|(?:\A|/)spec_(?!helper)[^/]+\.rb)\Z")
+TEST = re.compile(r"(?:_test\.rb|(?:\A|/)test_[^/]+\.rb)\Z")
+#: What a file of specifications has, or a helper in its folder, by what runs it; comments can name the other one.
 MINITEST = re.compile(r"(?m)^[^#\n]*?(?:\brequire\b[ (]*[\"']minitest\b|\bMinitest::)")
 RSPEC_USED = re.compile(r"(?m)^[^#\n]*?\bRSpec\.")
-HELPERS = ("spec/spec_helper.rb", "spec/minitest_helper.rb")
+HELPERS = ("spec_helper.rb", "minitest_helper.rb", "test_helper.rb", "helper.rb")
 
 #: What Ruby loads of each framework.
 FRAMEWORKS = {"rspec": "rspec/core", "minitest": "minitest"}
@@ -100,8 +101,8 @@ def runner_of(root, path, with_rspec):
     """Return what runs a file of tests."""
     if TEST.search(path):
         return "minitest"
-    said = ""
-    for place in (path, *HELPERS):
+    said, folder = "", "test" if path.startswith("test/") else "spec"
+    for place in (path, *("%s/%s" % (folder, name) for name in HELPERS)):
         try:
             with open(os.path.join(root, place), encoding="utf-8", errors="replace") as text:
                 said += text.read()
