@@ -46,7 +46,7 @@ class Collection(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 3, "source": self.known}
+        return {"version": 4, "source": self.known}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:

@@ -197,15 +197,34 @@ class PullRefs:
     def own_fix(self, pull: MergedPull, last: str) -> OwnFix | None:
         """Return the end of a pull request's own commits, ``last`` being the last; None: nothing changed after head.
 
-        Where head is the last commit, what was mended while merging counts, and then it is the merged commit; not where
-        the main line was rewritten, since its commits differ in more than the pull request. Raises SourceError.
+        What other people brought meanwhile, by a merge of the main line or in the place where it was merged, is no
+        change of its own. Where its last commit has none, what was mended while merging counts, and then it is the
+        merged commit; not where the main line was rewritten, since its commits differ in more than the pull request.
+        Raises SourceError.
         """
         if pull.how == REWRITTEN:
             own = set(self._paths(pull.base, last)) | set(self._paths(pull.base, pull.head))
             return self._fix_among(pull, own, (last,))
         before = self._run("rev-parse", "--verify", "--quiet", f"{pull.merged}^1", fine=(0, 1)).strip() or pull.base
         own = set(self._paths(f"{before}...{last}")) | set(self._paths(pull.base, pull.head))
-        return self._fix_among(pull, own, (last, pull.merged))
+        last, edits = self._before_updates(before, last)
+        reviewed, merged = self._edits(pull.base, pull.head), self._edits(before, pull.merged)
+        commits = [sha for sha, its in ((last, edits), (pull.merged, merged)) if its != reviewed]
+        return self._fix_among(pull, own, commits)
+
+    def _before_updates(self, before: str, last: str) -> tuple[str, list[str]]:
+        """Return a last commit without merges at its end that bring only other people's work, and its own edits."""
+        edits = self._edits(f"{before}...{last}")
+        while True:
+            parents = self._run("rev-parse", f"{last}^@").split()
+            if len(parents) < 2 or self._edits(f"{before}...{parents[0]}") != edits:
+                return last, edits
+            last = parents[0]
+
+    def _edits(self, *revisions: str) -> list[str]:
+        """Return the lines of a diff that stay the same wherever other people's work moves them to."""
+        told = self._run(*_DIFF, "--no-renames", "--unified=0", *revisions, "--")
+        return [line for line in told.split("\n") if not line.startswith(("@@", "index "))]
 
     def _fix_among(self, pull: MergedPull, own: set[str], commits: Sequence[str]) -> OwnFix | None:
         """Return the first of these commits that changes a pull request's own files after its head."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from pytest_crab.curation.discussion import NO_FIX
 from pytest_crab.instances import load_instances
 from pytest_crab.sources.pull_refs import PullRefs
 from tests.curation.conftest import REMARKS, URL, Shop
@@ -168,6 +169,41 @@ def test_a_fix_with_work_of_others_says_so(shop: Shop, curate: Curate) -> None:
     assert mixed.source.git.merged == last
     assert mixed.tags["fix_of_others"] == "other.py"
     assert "fix_of_others" not in plain.tags
+
+
+def test_work_of_others_in_the_same_file_is_no_fix(shop: Shop, curate: Curate) -> None:
+    """It comes by a merge of the main line after the last change, or lies below the squashed commit."""
+    till = shop.folder / "till.py"
+    shop.commit("Start", till_py="".join(f"till_{number} = 0\n" for number in range(20)))
+
+    for number in (8, 9):
+        shop.git("branch", f"topic-{number}")
+
+    def changed(branch: str, old: str, new: str) -> str:
+        shop.git("checkout", "--quiet", branch)
+        return shop.commit(new, till_py=till.read_text().replace(f"{old}\n", f"{new}\n"))
+
+    reviewed = {
+        8: changed("topic-8", "till_1 = 0", "till_1 = 1"),
+        9: changed("topic-9", "till_15 = 0", "till_15 = 1"),
+    }
+    answer = changed("topic-8", "till_1 = 1", "till_1 = 2")
+    changed("main", "till_8 = 0", "till_8 = 1")
+    shop.git("checkout", "--quiet", "topic-8")
+    shop.git("merge", "--quiet", "--no-edit", "main")
+    shop.git("checkout", "--quiet", "main")
+    for number, sha in reviewed.items():
+        shop.git("update-ref", f"refs/pull/{number}/head", f"topic-{number}")
+        shop.git("merge", "--quiet", "--squash", f"topic-{number}")
+        shop.git("commit", "--quiet", "-m", f"Fix number {number} (#{number})")
+        shop.remark(number, "till.py", sha, REMARKS[0])
+    shop.write_comments()
+    result = curate("--only", "8,9")
+    (instance,) = load_instances(Path("set"))
+    assert instance.source.git is not None
+    assert (instance.pull_request.number, instance.source.git.merged) == (8, answer)
+    assert "fix_of_others" not in instance.tags
+    assert NO_FIX in result.output
 
 
 def _decision(words: str) -> tuple[str, ...]:
