@@ -9,9 +9,12 @@ import pytest
 from pytest_crab.plugin import options
 from pytest_crab.plugin.fixtures import crab_instance, crab_trial, pytest_generate_tests
 from pytest_crab.plugin.guards import Inert, refuse_configuration, refuse_inside, refuse_system
+from pytest_crab.plugin.own_modules import take_as_they_are
 from pytest_crab.plugin.paths import named_path
 
 __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
+
+take_as_they_are()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -38,6 +38,23 @@ def test_with_a_reviewer_no_engine_is_imported_to_collect(bare: Any, monkeypatch
     bare.spawn("--reviewer=human", "test_modules.py").assert_outcomes(passed=1)
 
 
+def test_modules_of_this_package_are_imported_as_they_are(bare: Any) -> None:
+    """Of a plugin's modules pytest rewrites the assertions: half of a start goes into 300 that have none to show."""
+    bare.write({"conftest.py": REWRITTEN, "set/demo/instance.yaml": "schema: 1\nid: demo\n"})
+    done = bare.spawn("--assert=rewrite", "--reviewer=human", "--collect-only", "set")
+    (count,) = (int(line.split()[1]) for line in done.outlines if line.startswith("rewritten: "))
+    assert 0 < count < 20
+
+
+REWRITTEN = """
+import sys
+def pytest_unconfigure(config):
+    kind = type(config.pluginmanager.rewrite_hook)
+    ours = [module for name, module in sys.modules.items() if name.startswith("pytest_crab")]
+    print("rewritten:", sum(isinstance(module.__loader__, kind) for module in ours), "of", len(ours))
+"""
+
+
 def test_no_git_is_imported_to_collect_instances(bare: Any) -> None:
     """A conftest.py that looks when all is collected, of an instance that a reviewer is named for."""
     bare.write({"conftest.py": LOOKING, "set/demo/instance.yaml": "schema: 1\nid: demo\n"})

@@ -1,5 +1,6 @@
 """Facts for the leak proof, read from inside a workspace: refs, objects, caches, installed copies, stray oracles."""
 
+import contextlib
 import itertools
 import os
 import re
@@ -99,9 +100,17 @@ def find_installed(site, project):
 
 
 def files(names, roots):
-    """Return the files with one of these names below the roots."""
-    found = set()
-    for root in roots:
-        for where, _, inner in os.walk(root):
-            found.update(os.path.join(where, name) for name in names.intersection(inner))
+    """Return the files with one of these names below the roots, each folder looked at once."""
+    found, left, seen = set(), list(roots), set()
+    while left:
+        folder = left.pop()
+        if folder in seen:
+            continue
+        seen.add(folder)
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+                elif entry.name in names and not os.path.isdir(entry.path):
+                    found.add(entry.path)
     return sorted(found)[:MANY]
