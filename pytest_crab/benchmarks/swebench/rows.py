@@ -195,10 +195,14 @@ def see(
 
 
 def _owners(row: RowWithTests) -> list[tuple[str, Ecosystem]]:
-    """Return the languages that a row touches with their ecosystems, those of most files first, then of most tests."""
+    """Return the languages that a row touches with their ecosystems, those of most files first, then of most tests.
+
+    Fixtures are often files of another language, so those whose tests cannot be run here come last.
+    """
     known, tests = _languages(row.patch, row.test_patch), _languages(row.test_patch)
     found = sorted({*known}, key=lambda one: (-known.count(one), -tests.count(one), one)) or ["unknown"]
-    return [(language, ecosystems.of_language(language)) for language in found]
+    owners = [(language, ecosystems.of_language(language)) for language in found]
+    return sorted(owners, key=lambda one: one[1].own_tests is None)
 
 
 def _languages(*diffs: str) -> list[str]:

@@ -110,6 +110,12 @@ diff --git a/cart/cart_test.go b/cart/cart_test.go
 +\t}
 +}
 """
+#: Three files of Python, which no runner of a project's own tests is for.
+FIXTURES = "".join(
+    f"diff --git a/data/{name}.py b/data/{name}.py\nnew file mode 100644\n--- /dev/null\n+++ b/data/{name}.py\n"
+    "@@ -0,0 +1 @@\n+a = 1\n"
+    for name in "abc"
+)
 
 
 @pytest.fixture
@@ -161,9 +167,12 @@ def test_names_that_are_no_list_are_refused(tmp_path: Path, names: Any) -> None:
         list(read_rows(tmp_path / "rows.jsonl"))
 
 
+@pytest.mark.parametrize("more", ["", FIXTURES], ids=["alone", "more files of a language without a runner"])
 def test_a_machine_without_the_language_has_no_environment_for_its_rows(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, monkeypatch: pytest.MonkeyPatch, more: str
 ) -> None:
+    row = next(iter(read_rows(file)))
+    file.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(row, test_patch=NEW + more))) + "\n")
     monkeypatch.setattr(GoTools, "program", "go-of-another-machine")
     words = [str(file), "--store", "store", "--runtime", "local", "--only", "a__shop-1", "--json"]
     done = CliRunner().invoke(rows, words)
