@@ -10,13 +10,14 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import harness, serialization
-from pytest_crab.ecosystems import needs_install, of_runner
+from pytest_crab.ecosystems import needs_install, of_runner, runs_own_tests
 from pytest_crab.errors import InstallFailed
 from pytest_crab.instances import own_tests
+from pytest_crab.instances.own_tests import OwnTests
 from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.steps import Step
-from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Isolation, Run
+from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Instance, Isolation, Oracle, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +93,12 @@ def run_oracles(
 def run_of(context: ScoringContext, request: OracleRequest) -> harness.OracleRun | harness.OwnTestsRun:
     """Return the run of an oracle. Raises BadInput for one of the project's own tests that cannot be read."""
     instance, oracle = context.instance, request.comment.required_oracle
-    source = Path(instance.folder, oracle.file).read_text("utf-8")
     seconds = instance.required_environment.timeout
     owner = of_runner(oracle.runner)
-    if owner is None or owner.tests_runner != oracle.runner:
+    own = own_tests_of(instance, oracle)
+    if owner is None or own is None:
+        source = _text_of(instance, oracle)
         return harness.OracleRun(id=request.id, state=request.tree, seconds=seconds, oracle=oracle, source=source)
-    own = own_tests.load(source, oracle.runner, f"{instance.id}: oracle.file ({oracle.file})")
     return harness.OwnTestsRun(
         id=request.id,
         state=request.tree,
@@ -107,6 +108,18 @@ def run_of(context: ScoringContext, request: OracleRequest) -> harness.OracleRun
         names=own.names,
         oracle=own,
     )
+
+
+def own_tests_of(instance: Instance, oracle: Oracle) -> OwnTests | None:
+    """Return the project's own tests that are an oracle; None for any other oracle. Raises BadInput."""
+    if not runs_own_tests(oracle.runner):
+        return None
+    where = f"{instance.id}: oracle.file ({oracle.file})"
+    return own_tests.load(_text_of(instance, oracle), oracle.runner, where)
+
+
+def _text_of(instance: Instance, oracle: Oracle) -> str:
+    return Path(instance.folder, oracle.file).read_text("utf-8")
 
 
 def tests_pass(context: ScoringContext, tree: str) -> bool:

@@ -14,7 +14,7 @@ from pytest_crab.lazy import lazy
 from pytest_crab.parsing.descriptions import review_trace
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, own_tests_of, run_oracles
 from pytest_crab.scoring.oracles.states import CheckedState, Role
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.steps import Step
@@ -112,6 +112,8 @@ def _prove(context: ScoringContext, comments: Sequence[Comment]) -> tuple[dict[s
     name = context.instance.id
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
+    for comment in comments:
+        own_tests_of(context.instance, comment.required_oracle)  # what cannot be read needs no environment
     for comment in comments:
         why = ecosystems.unsupported_reason(context.image.facts, comment.required_oracle)
         if why is not None:
