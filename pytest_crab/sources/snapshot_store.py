@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import shutil
@@ -18,7 +19,7 @@ from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.instances.files import diff_text, file_bytes
 from pytest_crab.locks import locked_file
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources.git_cli import Git, create, lend
+from pytest_crab.sources.git_cli import Git, GitError, create, lend
 from pytest_crab.sources.snapshot import GitSnapshot, apply
 from pytest_crab.types import Instance
 
@@ -77,7 +78,21 @@ def find(cache: Path, identity: Mapping[str, Any]) -> GitSnapshot | None:
     if not ids:
         return None
     found = GitSnapshot(_folder(cache.absolute(), ids["base_tree"], ids["head_tree"], again), **ids)
-    return found if found.folder.is_dir() and found.private.has(found.reference_tree) else None
+    return found if found.folder.is_dir() and _holds(found.private, found.reference_tree) else None
+
+
+def _holds(git: Git, tree: str) -> bool:
+    try:
+        _require_tree(git, tree, (git.folder / "objects" / "pack").stat().st_mtime_ns)
+    except (GitError, FileNotFoundError):
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=256)
+def _require_tree(git: Git, tree: str, packed: int) -> None:  # noqa: ARG001 - what was packed since is asked for again
+    """Raise GitError if a repository has no such tree; what it has is remembered until its packs change."""
+    git.run("cat-file", "-e", tree)
 
 
 def drop(cache: Path, identity: Mapping[str, Any], snapshot: Snapshot) -> None:
