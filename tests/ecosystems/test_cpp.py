@@ -48,29 +48,57 @@ HARNESS = """\
 namespace eval shop { proc main {} { puts [info script] } }
 proc send_data_packet {place status data {elapsed 0}} { puts "$status $data" }
 proc test {name code} {
+    set asked 0
+    foreach {option title} [lrange $::argv [lsearch $::argv --only] end] {
+        if {[matches $title $name]} {set asked 1}
+    }
+    if {!$asked} return
     send_data_packet none testing $name
-    send_data_packet none [expr {[uplevel $code] ? {ok} : {err}}] "$name[expr {[uplevel $code] ? {} : " in a\nwhy"}]"
+    if {[catch {uplevel $code} found]} {
+        if {"--durable" ni $::argv} {error $found}
+        set found 0
+    }
+    send_data_packet none [expr {$found ? {ok} : {err}}] "$name[expr {$found ? {} : " in a\nwhy"}]"
 }
+test {breaks} {error why}
 test {is {empty} in € } {expr 1}
 test {is full in a} {expr 0}
+test {is (1 + 1)} {expr 1}
+test {is another} {expr 1}
 send_data_packet none ignore {is late: tag}
 shop::main
 """
 
 
-def test_what_a_harness_in_tcl_sends_is_told(tmp_path: Path, without: Callable[[str, str], NoReturn]) -> None:
+#: How old and new ones take what ``--only`` names.
+OLD = "proc matches {title name} {regexp -- $title $name}\n"
+NEW = """\
+proc matches {title name} {
+    if {[string match /* $title]} {return [regexp -- [string range $title 1 end] $name]}
+    string equal $title $name
+}
+"""
+
+
+@pytest.mark.parametrize("matches", [OLD, NEW])
+def test_what_a_harness_in_tcl_sends_is_told(
+    matches: str, tmp_path: Path, without: Callable[[str, str], NoReturn]
+) -> None:
     if shutil.which("tclsh") is None:
         without("tcl", "there is no tclsh")
-    (tmp_path / "harness.tcl").write_text(HARNESS)
+    (tmp_path / "harness.tcl").write_text(matches + HARNESS)
     script, report = tmp_path / "around.tcl", tmp_path / "report"
     script.write_text(own_tests.TCL % (report, tmp_path / "harness.tcl"))
-    words, utf8 = ["tclsh", script], {"LC_ALL": "C.UTF-8"}
+    names = ["breaks", "is {empty} in €", "is full in a", "is (1 + 1)"]
+    words, utf8 = ["tclsh", script, *own_tests.options_of_tcl(names)], {"LC_ALL": "C.UTF-8"}
     called = subprocess.run(words, check=True, capture_output=True, text=True, env=utf8)
     assert called.stdout.splitlines()[-1] == str(script), "clients are started by the script that notes what they send"
     host = SimpleNamespace(completed=supervisor.completed, merged=supervisor.merged)
     told, fault = own_tests.sent(host, "tests/a.tcl", str(report))
     assert fault is None
     assert {test["id"]: test["outcome"] for test in told["tests"]} == {
+        "tests/a.tcl:breaks": "failed",
+        "tests/a.tcl:is (1 + 1)": "passed",
         "tests/a.tcl:is {empty} in € ": "passed",
         "tests/a.tcl:is full in a": "failed",
         "tests/a.tcl:is late": "skipped",

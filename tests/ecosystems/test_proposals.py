@@ -39,7 +39,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> None:
     ("head", "env"),
     [
         ("", {}),
-        ('#![cfg(all(feature = "full", tokio_unstable, not(feature = "loom")))]',
+        ('#![cfg(all(\n    feature = "full",\n    tokio_unstable,\n    not(feature = "loom")\n))]\n#[test]',
          {"CARGOFLAGS": "--features full", "RUSTFLAGS": "--cfg tokio_unstable"}),
     ],
 )  # fmt: skip

@@ -345,7 +345,9 @@ def _seen_in(
         absent=compared.absent,
     )
     told = _told(compared.differing or compared.absent)
-    detail = "; ".join(filter(None, [_early_end("without", runs[0]), fault, told]))
+    unbuilt = _untold(runs[0])
+    without = _early_end("without", runs[0]) or (unbuilt and f"without the fix {unbuilt}")
+    detail = "; ".join(filter(None, [without, fault, told]))
     if flaky:
         return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=detail)
     if not compared.agrees or (compared.absent and fault):

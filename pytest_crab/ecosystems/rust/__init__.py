@@ -27,7 +27,7 @@ from pytest_crab.ecosystems.rust.tools import RustTools
 from pytest_crab.types import Environment
 
 #: The condition under which a whole file is compiled, and what in it is a condition's own word or denied.
-_CONDITION = re.compile(r"(?m)^#!\[cfg\((.*)\)\]")
+_CONDITION = re.compile(r"(?ms)^#!\[cfg\((.*?)\)\]")
 _DENIED = re.compile(r"not\((?:[^()]|\([^()]*\))*\)")
 _FEATURE = re.compile(r'feature *= *"([\w-]+)"')
 _FLAG = re.compile(r"\b(\w+_unstable)\b")

@@ -206,6 +206,6 @@ def test_rows_are_run_in_environments_that_are_found_and_counted(file: Path, mon
         "a__shop-1": "agrees", "a__shop-2": "names not here", "a__shop-3": "no source", "a__shop-4": "no runner",
         "a__shop-5": "no source", "a__shop-6": "no source", "a__shop-7": "differs", "a__none-8": "no source",
     }  # fmt: skip
-    assert "BuildFailed" in found["a__shop-7"]["detail"]
+    assert "without the fix BuildFailed in cart; BuildFailed in cart" in found["a__shop-7"]["detail"]
     assert found["a__shop-2"]["absent"] == ["TestNever"]
     assert found["a__shop-1"]["environment"]["paths"] == ["cart"]

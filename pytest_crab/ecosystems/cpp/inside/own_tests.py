@@ -100,13 +100,26 @@ def told_by_tcl(host, run, env, end):
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         with open(report + ".tcl", "w") as script:
             script.write(TCL % (report, HARNESS))
-        argv = ["/usr/bin/env", "tclsh", report + ".tcl", "--clients", "1", "--single", file[len("tests/") : -4]]
-        argv += [word for name in tests["names"] for word in ("--only", name)]
+        argv = ["/usr/bin/env", "tclsh", report + ".tcl", "--single", file[len("tests/") : -4]]
+        argv += options_of_tcl(tests["names"])
         seen = host.process(argv, env, root, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, asked=(file, report): sent(host, *asked))
         if not host.gather(outcomes, result, file):
             return result
     return host.completed(outcomes)
+
+
+def options_of_tcl(names):
+    """Return options for tests of these names alone, of which one that raises an error does not end the others.
+
+    Old harnesses take an expression for ``--only``, later ones a name, or an expression behind a slash.
+    """
+    options = ["--clients", "1", "--durable"]
+    for name in names:
+        words = [re.sub(r"(\W)", r"\\\1", word) for word in name.split()]
+        expression = r"^\s*%s\s*$" % r"\s+".join(words)
+        options += ["--only", expression, "--only", "/" + expression]
+    return options
 
 
 def sent(host, file, report):
