@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -70,17 +71,18 @@ def words_of(source: str) -> Iterator[str]:
             yield "node"
 
 
-def naming(words: re.Pattern[str]) -> dict[str, list[str]]:
+@functools.cache
+def said() -> dict[str, set[str]]:
+    """The words of each module, by its path."""
+    places = ((path, path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py")))
+    return {str(at): {*words_of(path.read_text("utf-8"))} for path, at in places if at.parts[0] not in APART}
+
+
+def naming(words: re.Pattern[str]) -> dict[str, set[str]]:
     """Return what modules say that has these words, by their path."""
-    found: dict[str, list[str]] = {}
     pages = {path.name for path in (PACKAGE / "show" / "page").iterdir()}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE)
-        if place.parts[0] not in APART:
-            said = words_of(path.read_text("utf-8"))
-            hits = [word for word in said if words.search(word) and word not in pages]
-            found.update({str(place): hits} if hits else {})
-    return found
+    found = {at: {word for word in of - pages if words.search(word)} for at, of in said().items()}
+    return {at: hits for at, hits in found.items() if hits}
 
 
 def module_of(path: Path) -> str:
@@ -111,11 +113,11 @@ def test_a_circle_is_found_however_it_is_closed(back: str) -> None:
 
 def test_no_module_outside_its_ecosystem_names_a_language() -> None:
     found = naming(LANGUAGES)
-    assert found.pop("types/instances.py") == ["node"]  # the key of environments that were written before others came
+    assert found.pop("types/instances.py") == {"node"}  # the key of environments that were written before others came
     assert found == {}
     found = naming(PYTHON)
     assert found.keys() == NAMING_PYTHON.keys()
-    assert set(found["types/instances.py"]) == {"python"}
+    assert found["types/instances.py"] == {"python"}
 
 
 @pytest.mark.parametrize(

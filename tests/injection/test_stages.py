@@ -90,7 +90,7 @@ def test_a_near_miss_with_which_no_test_runs_says_nothing_and_is_no_check(
 
 
 @pytest.mark.parametrize("stage", [Sharpness(), Proving()], ids=lambda stage: stage.name)
-def test_an_oracle_that_cannot_be_read_is_one_rejection_and_ends_no_run(
+def test_an_oracle_that_cannot_be_read_is_one_rejection_and_has_no_environment_built(
     stage: Stage, reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
 ) -> None:
     candidate = reviewed({"shop_py": ""}, {"shop_py": HEAD}, {"shop_py": FIX})
@@ -103,6 +103,8 @@ def test_an_oracle_that_cannot_be_read_is_one_rejection_and_ends_no_run(
         comments=(dataclasses.replace(one, comment=comment),),
         files={oracle.file: "{}", f"{WITNESSES}shop_test.go": ""},
     )
-    found = stage.run(candidate, proving("http://127.0.0.1:9"))
+    context = proving("http://127.0.0.1:9")
+    found = stage.run(candidate, context)
     assert isinstance(found, Rejection)
     assert oracle.file in found.detail
+    assert not (context.folder / "built").exists()
