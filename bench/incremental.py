@@ -4,9 +4,9 @@
 
 For each language a project is made of incremental.yaml, with one source file beside the one that is changed (small) and
 with forty (grown). Each run changes the code of one file. Bare is the project's own command in the tree as the last run
-left it, with its caches warm and the oracle among the project's tests. Ours is one oracle run in a sandbox of its own,
-with all of it: sandbox, tree, build, oracle, the tests that must fail, report. Processor seconds, alternated; local
-runtime. Needs bubblewrap, the tools of the languages, and a package index.
+left it, with its caches warm and the oracle among the project's tests (for rust-new it is new, as to ours). Ours is one
+oracle run in a sandbox of its own, with all of it: sandbox, tree, build, oracle, the tests that must fail, report.
+Processor seconds, alternated; local runtime. Needs bubblewrap, the tools of the languages, and a package index.
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ def pairs(name: str, parts: int, runs: int, context: RunContext, folder: Path) -
         laid.parent.mkdir(parents=True, exist_ok=True)
         laid.write_text(source)
         for number in range(1, runs + 2):
+            if before := project.get("before"):  # which makes the test as new to bare as the oracle is to ours
+                workspace.run(["sh", "-c", before], seconds=600)
             code = project["code"].replace("#", str(number))
             (workspace.folder / project["changed"]).write_text(code)
             bare = workspace.run(["sh", "-c", f"{{ {project['bare']}; }} >&2 || exit 1; times"], seconds=600)
