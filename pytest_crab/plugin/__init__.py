@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator, Sequence
 
 import pytest
@@ -65,7 +64,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
         try:
             register(config)
-            gc.freeze()  # what is imported by now stays, and no collection need look at it again
         # A warning is raised where the project's filterwarnings make it an error.
         except (CrabError, pytest.PytestDeprecationWarning) as error:
             raise pytest.UsageError(str(error)) from error
