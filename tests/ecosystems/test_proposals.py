@@ -49,6 +49,12 @@ def test_rust_has_the_features_that_a_file_of_tests_asks_for(tmp_path: Path, hea
     assert (found.paths, dict(found.env)) == (("a",), {"CARGO_PROFILE_DEV_DEBUG": "0", **env})
 
 
+def test_rust_has_all_features_where_those_that_are_asked_for_do_not_do(tmp_path: Path) -> None:
+    files = {"Cargo.toml": "[package]\n[features]\nb = []\n", "tests/b.rs": '#![cfg(feature = "b")]\n'}
+    found = proposed("rust", tmp_path, files, "tests/b.rs")
+    assert [each.env["CARGOFLAGS"] for each in found] == ["--features b", "--all-features"]
+
+
 @pytest.mark.parametrize(("level", "raised"), [("1.6", ["1.7", "9"]), ("1.7", []), ("11", [])])
 def test_java_builds_the_module_and_raises_only_what_no_jdk_takes(
     tmp_path: Path, level: str, raised: list[str]

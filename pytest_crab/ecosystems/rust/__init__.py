@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -94,7 +95,7 @@ class Rust(Ecosystem):
 
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
-        """The Rust of this machine for the packages of the files, with the features that these ask for.
+        """The Rust of this machine for the packages of the files, with the features that these ask for, then with all.
 
         Nothing is noted for debuggers, which takes much of a compiler's time.
         """
@@ -108,7 +109,11 @@ class Rust(Ecosystem):
             env["RUSTFLAGS"] = " ".join(f"--cfg {flag}" for flag in flags)
         version = ".".join(map(str, numbers(self.tools.find("").version)))
         paths = nearest_folders(tree, files, lambda folder: _is_package(folder / "Cargo.toml"))
-        yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
+        first = Environment(ecosystem=self.name, version=version, paths=paths, env=env)
+        yield first
+        manifests = filter(Path.is_file, (tree / path / "Cargo.toml" for path in paths))
+        if any("[features]" in each.read_text("utf-8", "replace") for each in manifests):
+            yield dataclasses.replace(first, env={**env, "CARGOFLAGS": "--all-features"})
 
     @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:

@@ -29,17 +29,21 @@ class Project(NamedTuple):
 
 
 CARGO = '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n'
-LOCK = 'version = 3\n\n[[package]]\nname = "shop"\nversion = "0.1.0"\n'
+LOCK = "version = 3\n" + "".join(f'\n[[package]]\nname = "{name}"\nversion = "0.1.0"\n' for name in ("price", "shop"))
+#: Its fix takes one more crate, so that without it the lock is not what cargo would write.
 RUST = Project(
     files={
-        "Cargo.toml": '[workspace]\nmembers = ["shop"]\n',
-        "Cargo.lock": LOCK,
+        "Cargo.toml": '[workspace]\nmembers = ["price", "shop"]\n',
+        "Cargo.lock": LOCK + 'dependencies = [\n "price",\n]\n',
+        "price/Cargo.toml": CARGO.replace("shop", "price"),
+        "price/src/lib.rs": "pub fn sum(prices: &[u32]) -> u32 {\n    prices.iter().sum()\n}\n",
         "shop/Cargo.toml": CARGO,
-        "shop/src/lib.rs": "pub fn total(prices: &[u32]) -> u32 {\n    0\n}\n",
+        "shop/src/lib.rs": "pub fn total(_: &[u32]) -> u32 {\n    0\n}\n",
+        "shop/src/right.rs": "pub use price::sum as total;\n",
         "shop/tests/it/main.rs": "mod cart;\n",
         "shop/tests/it/cart.rs": "#[test]\nfn is_empty() { assert_eq!(shop::total(&[]), 0); }\n",
     },
-    fix=("shop/src/lib.rs", "    0\n", "    prices.iter().sum()\n"),
+    fix=("shop/Cargo.toml", "\n", '\n[lib]\npath = "src/right.rs"\n[dependencies]\nprice = { path = "../price" }\n'),
     tests=("shop/tests/it/cart.rs", "}\n", "}\n\n#[test]\nfn is_sum() { assert_eq!(shop::total(&[2, 2]), 4); }\n"),
     fail_to_pass=("cart::is_sum",),
     pass_to_pass=("cart::is_empty",),

@@ -68,8 +68,11 @@ def targets(place, root, files):
 
 
 def build(rust, own, place, files):
-    """Build the tests of a package; what cargo said and the binaries by target, or the report of a failed build."""
-    argv = [own.program, "test", "--no-run", "--locked", "--message-format=json", *targets(place, own.root, files)]
+    """Build the tests of a package; what cargo said and the binaries by target, or the report of a failed build.
+
+    The lock is of the tree that has most: one that lacks a crate of it may change its own copy.
+    """
+    argv = [own.program, "test", "--no-run", "--message-format=json", *targets(place, own.root, files)]
     seen = own.process([*argv, *own.flags], own.env, place["folder"])
     if seen["status"] != 0:
         return own.host.conclude(seen, lambda data, _: (own.unbuilt({"file": ""}, data), None))
