@@ -141,6 +141,8 @@ class Command:
     #: Whether it is the first process of its sandbox, where it is the sandbox's main command: the sandbox program's own
     #: one would hold the same streams, and other processes of the user could open them there.
     first: bool = False
+    #: Whether it may mount within its sandbox, where the runtime can give that; it hands this right on to nothing.
+    mounts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ COUNTERS = {
 }
 
 
-_NAMES = ("supervisor", "tree", "copies", "processes", "leak_scan")
+_NAMES = ("supervisor", "tree", "copies", "guard", "processes", "leak_scan")
 _PARTS = {name: program_text(__name__, f"inside/{name}") for name in _NAMES}
 _MESSENGER = program_text(__name__, "inside/messenger")
 
@@ -222,7 +222,7 @@ def commands(job: Job) -> tuple[Command, ...]:
     start = (job.image.interpreter, "-I", "-S", "-c")
     telling, silent = (*start, channel.program(_MESSENGER), _START), (*start, _SILENT, _START)
     if not job.isolated:
-        return (Command(argv=telling, stdin=job.key + encode(job), first=True),)
+        return (Command(argv=telling, stdin=job.key + encode(job), first=True, mounts=True),)
     token = secrets.token_hex(16)
     oracles, project = encode(job, "oracles", token), encode(job, "project", token)
     return (
@@ -327,6 +327,7 @@ def _run(run: AnyRun) -> dict[str, Any]:
     if isinstance(run, OwnTestsRun):
         tests = {"files": list(run.files), "names": list(run.names)}
         message |= {"tests": tests, "part": f"{run.ecosystem}_own_tests", "state": run.laid_state}
+        message |= {"laid": sorted(run.oracle.texts)} if run.oracle is not None else {}
         return message | {"printed": run.printed}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}

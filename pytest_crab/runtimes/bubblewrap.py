@@ -103,16 +103,10 @@ _IN_A_CONTAINER = {
 @functools.lru_cache(maxsize=1)
 def problem() -> str | None:
     """Return why bubblewrap cannot be used here, as one sentence; None if it can."""
-    program = shutil.which("bwrap")
-    if program is None:
+    if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
-    test = [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc"]
-    test += [*_DEVICES, *(part for mount in _system(network=False) for part in mount.options)]
-    test += ["--size", "4096", "--tmpfs", TMP]
     try:
-        with _content_files(seccomp.filters()) as files:
-            more = [part for file in files for part in ("--seccomp", str(file))]
-            done = subprocess.run([*test, *more, "true"], capture_output=True, timeout=20, check=False, pass_fds=files)
+        done = _trial_run()
     except (OSError, subprocess.SubprocessError) as error:
         return f"bubblewrap does not run here: {error}"
     if done.returncode == 0:
@@ -120,6 +114,27 @@ def problem() -> str | None:
     said = last_line(done.stderr) or f"it printed nothing and ended with {done.returncode}"
     needs = "".join(f" (a container needs {need})" for part, need in _IN_A_CONTAINER.items() if part in said)
     return f"bubblewrap does not work here: {said}{needs}"
+
+
+@functools.lru_cache(maxsize=1)
+def _mount_options() -> tuple[str, ...]:
+    """Return what lets a command mount in its own view of the file system; nothing where bubblewrap refuses that."""
+    options = ("--cap-add", "CAP_SYS_ADMIN")
+    try:
+        return options if _trial_run(*options).returncode == 0 else ()
+    except (OSError, subprocess.SubprocessError):
+        return ()
+
+
+def _trial_run(*options: str) -> subprocess.CompletedProcess[bytes]:
+    """Run nothing in a sandbox with these options. Raises OSError, SubprocessError."""
+    test = [str(shutil.which("bwrap")), "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
+    test += ["--proc", "/proc", *_DEVICES, *(part for mount in _system(network=False) for part in mount.options)]
+    test += ["--size", "4096", "--tmpfs", TMP]
+    with _content_files(seccomp.filters()) as files:
+        more = [part for file in files for part in ("--seccomp", str(file))]
+        more += ["--cap-drop", "ALL", *options, "true"]
+        return subprocess.run([*test, *more], capture_output=True, timeout=20, check=False, pass_fds=files)
 
 
 def run_confined(
@@ -285,6 +300,7 @@ def _launch(
         _mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"}
     )
     arguments = _arguments(view, mounts, _IDS[command.user], group)
+    arguments += _mount_options() if command.mounts else ()
     arguments += ["--as-pid-1"] if command.first else []
     variables, *filters = map(str, files)
     more = [part for file in filters for part in ("--seccomp", file)]

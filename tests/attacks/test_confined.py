@@ -59,7 +59,7 @@ def runs(
     job = harness.Job(
         image=place.image, environment=Environment(dockerfile="python"), states={"revision": changes},
         runs=[
-            harness.OracleRun(id="abc"[n], state="revision", seconds=seconds, oracle=oracle, source=source)
+            harness.OracleRun(id="abcdefghij"[n], state="revision", seconds=seconds, oracle=oracle, source=source)
             for n, source in enumerate(sources)
         ],
     )  # fmt: skip
@@ -217,6 +217,75 @@ def test_a_build_neither_finds_what_a_run_kept_nor_outlives_itself(confined: Pla
     done = confined.runtime.execute(confined.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)
     outcomes = [(run.ending, [test.outcome for test in run.tests]) for run in harness.parse(job, done).runs]
     assert outcomes == [(Ending.COMPLETED, ["passed"])] * 2
+
+
+#: What tries to change a file, or what lies at its place; each gives it another text if it may.
+EVIL = """
+import ctypes, glob, mmap, os, shutil, subprocess, sys
+OTHER = b"# other"
+def write(path):
+    os.chmod(path, 0o700)
+    with open(path, "wb") as file:
+        file.write(OTHER)
+def memory(path):
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
+        shared[:len(OTHER)] = OTHER
+def link(path):
+    os.link(path, path + "2")
+    write(path + "2")
+def replace(path):
+    write_new(path + "3")
+    os.rename(path + "3", path)
+def unlink(path):
+    os.unlink(path)
+    write_new(path)
+def parent(path, levels=1):
+    folder = path.rsplit("/", levels)[0]
+    os.rename(folder, folder + "-moved")
+    os.makedirs(os.path.dirname(path))
+    write_new(path)
+def grandparent(path):
+    parent(path, 2)
+def bind(path):
+    write_new("/tmp/other")
+    c, place = ctypes.CDLL(None), path.encode()
+    c.unshare(0x20000)
+    c.umount2(place, 2)
+    c.mount(b"/tmp/other", place, None, 4096, None)
+    write(path)
+def child(path):
+    code = "import evil, sys; evil.write(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, path], cwd=os.path.dirname(__file__), stderr=subprocess.DEVNULL)
+def write_new(path):
+    with open(path, "wb") as file:
+        file.write(OTHER)
+def changes(attack, path):
+    try:
+        attack(path)
+    except OSError:
+        pass
+    with open(path, "rb") as file:
+        return file.read().startswith(OTHER)
+ATTACKS = [write, memory, link, replace, unlink, parent, grandparent, bind, child]
+def play(name):
+    (attack,) = (each for each in ATTACKS if each.__name__ == name)
+    (oracle,) = glob.glob("/tmp/crab-*/oracle/test_c0.py")
+    twin = os.path.expanduser("~/one/two/test_c0.py")
+    os.makedirs(os.path.dirname(twin))
+    shutil.copyfile(oracle, twin)
+    return changes(attack, twin), changes(attack, oracle)
+"""
+REWRITES = ("write", "memory", "link", "replace", "unlink", "parent", "grandparent", "bind", "child")
+
+
+def test_nothing_changes_the_oracles_file_unseen(confined: Place) -> None:
+    """The twin is the same attack on a file that is not guarded, in the same run."""
+    source = "def test_it():\n    import evil\n    assert evil.play({!r}) == (True, {})\n"
+    refuses = confined.runtime.name == "local"
+    sources = [source.format(name, not refuses) for name in REWRITES]
+    told = [([test.outcome for test in run.tests], run.altered) for run in runs(confined, [*sources, FINE], evil=EVIL)]
+    altered = () if refuses else ("written:oracle",)
+    assert told == [(["passed"], altered)] * len(sources) + [(["passed"], ())]
 
 
 #: An install script that plants what an environment would load by itself, beside metadata of its own.

@@ -153,6 +153,33 @@ def test_a_revisions_own_tests_play_no_part_among_the_projects_hidden_ones(go: G
         assert verdict.judge(proof("queue:TestSum"), run).reason is expected, run
 
 
+#: What rewrites a test of another folder: a process of the first folder's tests, and a build that moves the folder.
+REAR = "rear/add_test.go"
+IDLE = SUM.replace("!=", "==").replace("queue", "rear")
+INIT = f'package queue\n\nimport "os"\n\nfunc init() {{ os.WriteFile("../{REAR}", []byte(`{IDLE}`), 0o600) }}\n'
+REWRITERS = {
+    REAR: changed("queue/init.go", INIT),
+    "rear": changed("step.sh", f"mv rear r; cp -r r rear; sed -i s/!=/==/ {REAR}\n"),
+}
+
+
+def test_a_test_that_is_rewritten_before_it_is_compiled_does_not_count(go: GoBench) -> None:
+    """Each attack is live: the test of the wrong sum passes, and what was written alone tells of it."""
+    go.bench.build = ("test ! -f step.sh || sh step.sh",)
+    go.bench.write("rear/add.go", BAD.replace("queue", "rear"))
+    own = OwnTests(
+        files={path: tuple(SUM.replace("queue", path.split("/")[0]).split("\n")) for path in (HIDDEN, REAR)},
+        names=("TestSum",),
+        tests=("rear:TestSum",),
+    )
+    asked = {"ecosystem": "go", "files": tuple(own.files), "names": own.names, "oracle": own}
+    runs = [harness.OwnTestsRun(id=name, state=name, seconds=60, **asked) for name in REWRITERS]
+    for run in go.bench.report(runs, **{name: [change] for name, change in REWRITERS.items()}).runs:
+        assert told(run) == {"rear:TestSum": "passed"}
+        assert f"written:{run.id}" in run.altered
+        assert verdict.judge(proof("rear:TestSum"), run).reason is Reason.TAMPERED
+
+
 def test_an_oracle_may_stand_in_the_packages_test_package(go: GoBench) -> None:
     source = SUM.replace("package queue", "package queue_test").replace(
         '"testing"', '. "example.org/p/queue"\nimport "testing"'

@@ -6,7 +6,9 @@ import os
 
 #: Where the kernel shows shared memory and queues that have names.
 SHARED = ("/dev/shm", "/dev/mqueue")  # noqa: S108 - places inside
-_SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER, _AMBIENT, _CLEAR_ALL = 4, 36, 47, 4
+#: The kernel's number of the third layout of capabilities.
+_THIRD = 0x20080522
 
 
 def set_dumpable(dumpable):
@@ -17,6 +19,18 @@ def set_dumpable(dumpable):
 def adopt_orphans():
     """Make this process the parent of whatever its descendants leave."""
     _prctl(_SET_CHILD_SUBREAPER, True)
+
+
+def keep_rights_here():
+    """Let no program that this process starts have the right to mount that its sandbox may have given it."""
+    _prctl(_AMBIENT, _CLEAR_ALL)
+
+
+def drop_rights():
+    """Give that right up, for good: new privileges are refused in a sandbox. Raises OSError."""
+    header, none = (ctypes.c_uint32 * 2)(_THIRD, 0), (ctypes.c_uint32 * 6)()
+    if ctypes.CDLL(None).capset(header, none):
+        raise OSError("the rights of a run's process could not be given up")
 
 
 def _prctl(option, value):

@@ -66,6 +66,8 @@ class Supervisor:
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
         self.processes.adopt_orphans()
+        self.processes.keep_rights_here()
+        self.guard = self.parts["guard"].Guard(self.contained, self.tops())
         self.copy = self.parts["copies"].Copy(self.tree, job["tree"], job["workdir"])
 
     def say(self, line):
@@ -78,6 +80,8 @@ class Supervisor:
 
     def restore(self, state):
         """Put the tree into one state. Raises OSError, ValueError."""
+        self.guard.release()
+        self.guard.written.clear()
         self.installed = self.job["installs"].get(state, {})
         compiled = self.installed.get("compiled", {})
         self.copy.restore(self.job["states"][state], compiled)
@@ -91,6 +95,7 @@ class Supervisor:
             raise OSError(self.stuck)
         scratch = self.job["scratch"]
         if self.folder:
+            self.guard.release(self.folder + os.sep)
             self.tree.remove(self.folder)
         if self.contained:
             for name in set(os.listdir(scratch)) - self.kept:
@@ -104,6 +109,19 @@ class Supervisor:
         overlay = os.path.join(self.folder, "overlay")
         self.tree.overlay(overlay, self.installed)
         return self.folder
+
+    def tops(self):
+        """Return the folders below which files of oracles lie."""
+        folders = (self.job["workdir"], self.job["scratch"])
+        return {path for folder in folders for path in (os.path.normpath(folder), os.path.realpath(folder))}
+
+    def protect(self, *files, label=None):
+        """Let nothing of the project change these files of an oracle until the run ends. Raises OSError.
+
+        An isolated oracle is another user's, or in another sandbox, than the project.
+        """
+        if "role" not in self.job:
+            self.guard.keep(files, label)
 
     def environment(self):
         """Return the environment of a run and the import roots: nothing of the supervisor's own is handed on."""
@@ -147,6 +165,8 @@ class Supervisor:
             for number, end in enumerate(stdio):
                 os.dup2(end, number)
             self.processes.close_all_but(keep)
+            if self.contained:
+                self.processes.drop_rights()
             self.processes.set_dumpable(True)
             self.processes.prefer_oom_kill()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -293,7 +313,8 @@ class Supervisor:
         """Do one run from a restored tree; its result. Raises OSError, ValueError."""
         self.restore(run["state"])
         self.fresh_folder()
-        return self.built(run) or (self.command(run) if run.get("command") else self.tests(run))
+        self.protect(*(os.path.join(self.job["workdir"], path) for path in run.get("laid", ())))
+        return self.guard.told(self.built(run) or (self.command(run) if run.get("command") else self.tests(run)))
 
     def built(self, run):
         """Build the tree, where it is to be built, and take that off the run's time; the result where it does not.
@@ -366,6 +387,7 @@ class Supervisor:
             for run in self.job["runs"]:
                 self.tell(run, self.run)
         if self.folder:
+            self.guard.release()
             self.tree.remove(self.folder)
 
 

@@ -273,6 +273,7 @@ def run(host, run):
         spec = arrange(host, run["oracle"])
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
+    host.protect(os.path.join(spec["root"], spec["file"]), label="oracle")
     env, _ = host.environment()
     seen = host.process(spec["argv"], env, host.job["workdir"], run["seconds"], printed=spec["runner"] == "node")
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))

@@ -252,6 +252,7 @@ def write(host, oracle):
     for file, text in files.items():
         with io.open(os.path.join(folder, file), "w", encoding="utf-8", newline="") as out:
             out.write(text)
+    host.protect(*(os.path.join(folder, file) for file in files), label="oracle")
     return spec
 
 

@@ -108,6 +108,7 @@ class Oracle:
         if read_text(file) != text + decoy["line"]:
             self.altered.add("build:" + os.path.relpath(file, self.root))
         spec = self.write(place, self.oracle["source"])
+        self.host.protect(spec["file"], label="oracle")
         put(self.host.tree, file, text + spec["line"], written)
         build = [self.program, "rustc", "--profile", "test", *spec["target"], *arguments]
         data = self.build(build if place["unit"] else [*build, "--", *QUICK], place, spec)
@@ -115,6 +116,7 @@ class Oracle:
         self.altered |= {label(made) for made in set(self.foreign(data)) - kept}
         if read_text(spec["file"]) != spec["text"]:
             self.altered.add("build:oracle")
+        self.host.guard.release(os.path.dirname(spec["file"]))
         self.host.tree.remove(os.path.dirname(spec["file"]))
         return self.tests(binary, place, spec, data)
 
