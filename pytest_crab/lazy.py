@@ -20,6 +20,7 @@ class lazy(Generic[T]):  # noqa: N801 - it is read as functools.cached_property 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
         self._name = make.__name__
+        self._lock = f"lock of {make.__name__}"
         self.__doc__ = make.__doc__
 
     @overload
@@ -29,10 +30,10 @@ class lazy(Generic[T]):  # noqa: N801 - it is read as functools.cached_property 
     def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
         if instance is None:
             return self
-        kept, lock = vars(instance), f"lock of {self._name}"
-        with kept.setdefault(lock, threading.RLock()):
+        kept = vars(instance)
+        with kept.setdefault(self._lock, threading.RLock()):
             if self._name not in kept:
                 kept[self._name] = self._make(instance)
             value: T = kept[self._name]
-            kept.pop(lock, None)  # an object that holds a lock can be neither copied nor pickled
+            kept.pop(self._lock, None)  # an object that holds a lock can be neither copied nor pickled
             return value

@@ -92,9 +92,10 @@ def locate_trials(path: Path) -> Iterator[tuple[int, Trial]]:
 def _locate(path: Path, cls: type[T]) -> Iterator[tuple[int, T]]:
     start = 0
     for at, line in enumerate(_lines(path), start=1):
-        value = _load(line, f"{path}:{at}", last=not line.endswith(b"\n"))
+        where = f"{path}:{at}"
+        value = _load(line, where, last=not line.endswith(b"\n"))
         if value is not None:
-            yield start, _record(cls, value, f"{path}:{at}")
+            yield start, _record(cls, value, where)
         start += len(line)
 
 

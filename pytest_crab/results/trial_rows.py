@@ -106,7 +106,7 @@ class TrialRow:
 
 def row_of(trial: Trial) -> TrialRow:
     """Return the row of a trial."""
-    own = _without_shared_review(trial)
+    own, costs = _without_shared_review(trial), costs_of(trial)
     return TrialRow(
         instance=trial.instance,
         repo=trial.repo,
@@ -122,7 +122,7 @@ def row_of(trial: Trial) -> TrialRow:
         simulated=trial.simulated,
         skipped=trial.skipped,
         load=load(trial),
-        costs=costs_of(trial),
+        costs=costs,
         failed_costs=tuple(usage.cost_usd for usage in own.failed_usages),
         regressions=trial.regressions,
         suggestions=None if trial.revision is None else trial.revision.suggestions,
@@ -142,7 +142,7 @@ def row_of(trial: Trial) -> TrialRow:
         ),
         rulers=rulers_of(trial) or _NONE,
         review_by=trial.review_by,
-        shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
+        shared_cost=_sum_known(costs) - _sum_known(costs_of(own)),
         prices=(_price(trial.review), _price(trial.revision)),
         explanations=trial.explanations or _NONE,
         cut=tuple(

@@ -164,7 +164,9 @@ def compare(
     repos = {key: after[key].repo for key in keys}
     clusters = clusters_of(keys, repos, unit)
     worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
-    best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
+    best = worst  # where all is known
+    if bare.doubtful:
+        best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
     bare = dataclasses.replace(
         bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_drop, p_gain=worst.p_gain
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from pytest_crab.lazy import lazy
+
 
 class StrEnum(str, enum.Enum):
     """An enum whose members are their own text."""
@@ -116,7 +118,7 @@ class Reason(StrEnum):
     NOT_RUN = "not run"
     NOT_JUDGED = "not judged"
 
-    @property
+    @lazy
     def verdict(self) -> Verdict:
         """The verdict that this reason stands for."""
         return _VERDICTS.get(self, Verdict.MISSED)
