@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,7 +144,17 @@ def read_errors(folder: Path) -> dict[str, dict[str, OracleErrors]]:
 
 def recorded_errors(instance: Instance) -> dict[str, OracleErrors]:
     """Return what is on record of an instance's oracles, by comment, of earlier ones too. Raises BadInput."""
-    return read_errors(Path(instance.folder).parent).get(instance.id, {})
+    path = Path(instance.folder).parent / FILE
+    digest = None
+    with suppress(OSError):  # reading says what is wrong
+        digest = file_digest(path) if path.is_file() else None
+    return _read_once(path.parent, digest).get(instance.id, {})
+
+
+@functools.lru_cache(maxsize=16)
+def _read_once(folder: Path, _digest: str | None) -> Mapping[str, dict[str, OracleErrors]]:
+    """Return what ``read_errors`` does, for all trials on a set whose file stays as it is."""
+    return read_errors(folder)
 
 
 def errors_of(instance: Instance) -> dict[str, OracleErrors]:
