@@ -140,7 +140,12 @@ class Engine:
                 except docker.errors.APIError as error:
                     if error.status_code != 409 or "in progress" not in str(error):
                         raise
-                    client.wait(container, timeout=_GOING, condition="removed")
+                    # Its wait for a removal has no end where the container goes while it begins.
+                    deadline = time.monotonic() + _GOING
+                    while time.monotonic() < deadline:
+                        client.inspect_container(container)
+                        time.sleep(_PAUSE)
+                    raise
         except EngineError as error:
             if isinstance(error.__cause__, docker.errors.NotFound):
                 return
@@ -338,6 +343,8 @@ def _ulimits(limits: Limits) -> list[docker.types.Ulimit]:
 
 #: Seconds: how long a container is waited for that is being removed, or was killed.
 _GOING = 20
+#: Seconds between two looks at it.
+_PAUSE = 0.1
 
 #: What an engine answers about a container that went away, or ended, in the meantime.
 _VANISHED = (404, 409)
