@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -56,13 +57,13 @@ def rest_of(peer: socket.socket) -> bytes:
 
 
 @pytest.fixture(params=["running", "old"])
-def python(request: pytest.FixtureRequest) -> str:
+def python(request: pytest.FixtureRequest, without: Callable[[str, str], NoReturn]) -> str:
     """An interpreter; an old one is looked for here and not by each worker that collects."""
     if request.param == "running":
         return sys.executable
     found = interpreters.find("3.6") or interpreters.find("3.7")
     if found is None:
-        pytest.skip("there is no CPython 3.6 or 3.7")
+        without("python3.6", "there is no CPython 3.6 or 3.7")
     return str(found.program)
 
 
@@ -81,23 +82,22 @@ def test_every_byte_comes_back(echo: str, python: str) -> None:
     assert found == [content] * 4
 
 
-def test_it_ends_as_its_command_does(echo: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "ending", "said"),
+    [("{}; raise SystemExit(7)", 7, b"b'hello'\n"), ("import os; os.kill(os.getpid(), 15)", 143, b"")],
+)
+def test_it_ends_as_its_command_does(echo: str, code: str, ending: int, said: bytes) -> None:
     with socket.socket() as kept:  # so that nobody else is given the port, which who listens may share
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         kept.bind(("127.0.0.1", 0))
-        _ends_as_its_command_does(echo, kept.getsockname()[1])
-
-
-def _ends_as_its_command_does(echo: str, port: int) -> None:
-    asks = (
-        f"import socket; s = socket.create_connection(('127.0.0.1', {port})); "
-        "s.sendall(input().encode()); s.shutdown(1); print(s.recv(9))"
-    )
-    for code, ending in ((f"{asks}; raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", 143)):
-        argv = [sys.executable, "-I", "-S", "-c", SOURCE, echo, str(port), sys.executable, "-c", code]
+        port = kept.getsockname()[1]
+        asks = (
+            f"import socket; s = socket.create_connection(('127.0.0.1', {port})); "
+            "s.sendall(input().encode()); s.shutdown(1); print(s.recv(9))"
+        )
+        argv = [sys.executable, "-I", "-S", "-c", SOURCE, echo, str(port), sys.executable, "-c", code.format(asks)]
         done = subprocess.run(argv, input=b"hello\n", capture_output=True)
-        assert done.returncode == ending
-        assert done.stdout == (b"b'hello'\n" if ending == 7 else b"")
+    assert (done.returncode, done.stdout) == (ending, said)
 
 
 def test_a_gateway_that_is_gone_closes_the_connection() -> None:
