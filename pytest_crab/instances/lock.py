@@ -215,8 +215,7 @@ def certified_runs(instance: Instance) -> int:
     """
     path = Path(instance.folder).parent / FILE
     try:
-        found = path.stat()
-        audits = _audits_of(path, found.st_mtime_ns, found.st_size)
+        audits = _audits_of(path.parent, file_digest(path))
         holding = _holding(audits, instance, audit_digests(instance)) if instance.id in audits else {}
     except (OSError, BadInput):
         return 0
@@ -224,9 +223,9 @@ def certified_runs(instance: Instance) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def _audits_of(path: Path, _time: int, _size: int) -> Audits:
+def _audits_of(folder: Path, _digest: str) -> Audits:
     """Return the audits of a lock, read once for all instances of the set as long as it does not change."""
-    return _read_audits(path.parent)
+    return _read_audits(folder)
 
 
 def _holding(audits: Audits, instance: Instance, digests: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
