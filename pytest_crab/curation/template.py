@@ -35,9 +35,9 @@ _COMMENTS = """\
 
 def language_of(paths: Sequence[str]) -> str:
     """Return the language of most of these files; the default ecosystem's if none has a known suffix."""
-    telling = [path for path in paths if language_of_file(path) and not is_of_several_languages(path)] or paths
-    named = [name for name in map(language_of_file, telling) if name is not None]
-    return max(sorted(set(named)), key=named.count) if named else DEFAULT.name
+    named = {path: name for path in paths if (name := language_of_file(path)) is not None}
+    telling = [name for path, name in named.items() if not is_of_several_languages(path)] or [*named.values()]
+    return max(sorted(set(telling)), key=telling.count) if telling else DEFAULT.name
 
 
 def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, ...]:
