@@ -12,7 +12,9 @@ from typing import NoReturn
 
 import pytest
 
+import pytest_crab
 from pytest_crab.harness.inside import copies, tree
+from pytest_crab.runtimes import bubblewrap
 
 #: What a run does to its copy, so that one who looks at sizes and times sees nothing of it.
 ATTACKS = {
@@ -132,11 +134,13 @@ def test_whatever_a_run_did_to_its_copy_is_undone_and_is_not_by_sizes_and_times(
     for place in places:
         place.mkdir()
         around += ["--tmpfs", str(place)]
-    if apart and subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], check=False).returncode:
-        without("bubblewrap", "a mount of its own needs bubblewrap")
+    if apart and (problem := bubblewrap.problem()):
+        without("bubblewrap", problem)
     words = [sys.executable, "-c", PLAY, str(root), *map(str, places), json.dumps(ATTACKS)]
     words += [str(module.__file__) for module in (tree, copies)]
-    bwrap = ["bwrap", "--dev-bind", "/", "/", *around] if apart else []
+    shown = ("/usr", "/bin", "/lib", "/lib64", sys.base_prefix, sys.prefix, *pytest_crab.__path__, str(tmp_path))
+    binds = [word for path in shown for word in ("--bind-try", path, path)]  # not ``/``: mounts below it come and go
+    bwrap = ["bwrap", "--dev", "/dev", "--proc", "/proc", *binds, *around] if apart else []
     done = subprocess.run([*bwrap, *words], capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
     was_apart, result = json.loads(done.stdout)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from hostile.confined import SECRET
 
+import pytest_crab
+
 if TYPE_CHECKING:
     from hostile.shape import Revision
 
@@ -29,8 +31,11 @@ done = subprocess.run([sys.executable, "-m", "pytest", *sys.argv[1:]], stdin=nul
 print(json.dumps({"run": {"passed": done.returncode == 0}}), flush=True)
 sys.exit(done.returncode)
 """
-#: A sandbox with a process space of its own, whose first process holds the streams of what it runs.
-_SANDBOX = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent"]
+#: Options of a twin's sandbox: a process space of its own, and what it shows of the machine. That is not ``/``:
+#: ``bwrap`` fails where a mount below what it shows, such as a container's, ends meanwhile.
+SANDBOX = ["--unshare-pid", "--die-with-parent", "--proc", "/proc", "--dev", "/dev"]
+for _path in ("/usr", "/bin", "/lib", "/lib64", "/etc", sys.base_prefix, sys.prefix, *pytest_crab.__path__):
+    SANDBOX += ["--ro-bind-try", _path, _path]
 
 #: What a careless command is: its words, and behind them the file; a first ``python`` is the one of ``careless``.
 COMMANDS = {
@@ -42,7 +47,10 @@ COMMANDS = {
     "python on PATH": ["/usr/bin/env", "python", "-m", "pytest", *_NO_INI],
     "pytest on PATH": ["/usr/bin/env", "pytest", *_NO_INI],
     "env on PATH": ["sh", "-c", 'env LANG=C python -m pytest "$@"', "sh", *_NO_INI],
-    "a supervisor in a sandbox": [*_SANDBOX, sys.executable, "-c", _SUPERVISOR, *_NO_INI],
+    "a supervisor in a sandbox": [  # its first process holds the streams of what it runs
+        "sh", "-c", 'exec bwrap --bind "$HOME" "$HOME" "$@"', "sh", *SANDBOX,
+        sys.executable, "-c", _SUPERVISOR, *_NO_INI,
+    ],
     "the tree's venv": [
         "sh", "-c", 'python=python; test -x .venv/bin/python && python=.venv/bin/python; exec $python -m pytest "$@"',
         "sh", *_NO_INI,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
+from hostile.careless import SANDBOX
 from hostile.confined import hungry
 from hostile.ledger import KEY, document, write_instance
 from hostile.record import Play
@@ -75,8 +76,7 @@ def naive(answer: str) -> Callable[[Path], bool]:
 
     def twin(folder: Path) -> bool:
         place = shown(folder / "shown")
-        sandbox = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", str(folder)]
-        argv = [*sandbox, "--ro-bind", str(place), str(place), "cat", str(place / answer)]
+        argv = ["bwrap", *SANDBOX, "--ro-bind", str(place), str(place), "cat", str(place / answer)]
         return KEY in subprocess.run(argv, capture_output=True, text=True, check=False).stdout
 
     return twin
@@ -99,9 +99,9 @@ def listing(folder: Path) -> str:
 def listed(folder: Path) -> bool:
     """The naive way: of a set, the instances are covered one by one."""
     place = shown(folder / "shown")
-    argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", str(folder)]
-    argv += ["--ro-bind", str(place), str(place), "--tmpfs", str(place / "set" / "ledger"), "sh", "-c", LISTING]
-    return "ledger" in subprocess.run([*argv, str(place / "set")], capture_output=True, text=True, check=False).stdout
+    argv = ["bwrap", *SANDBOX, "--ro-bind", str(place), str(place), "--tmpfs", str(place / "set" / "ledger")]
+    argv += ["sh", "-c", LISTING, str(place / "set")]
+    return "ledger" in subprocess.run(argv, capture_output=True, text=True, check=False).stdout
 
 
 def later_release(folder: Path) -> Path:
@@ -131,7 +131,7 @@ def importing(folder: Path) -> str:
 def imported(folder: Path) -> bool:
     """The naive way: the system's folders of packages are shown as they are."""
     site = later_release(folder)
-    argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "cat", str(site / "book/__init__.py")]
+    argv = ["bwrap", *SANDBOX, "--ro-bind", str(site), str(site), "cat", str(site / "book/__init__.py")]
     return KEY in subprocess.run(argv, capture_output=True, text=True, check=False).stdout
 
 
