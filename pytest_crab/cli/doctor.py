@@ -15,8 +15,8 @@ from pytest_crab import ecosystems, systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.ecosystems.interpreters import running_version
+from pytest_crab.ecosystems.toolchain import Tools
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
 from pytest_crab.runtimes.slots import Slots

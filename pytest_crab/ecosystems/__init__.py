@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_crab.ecosystems import elsewhere
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools, Variables
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables
 from pytest_crab.ecosystems.cpp import Cpp
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
@@ -24,6 +24,7 @@ from pytest_crab.ecosystems.php import Php
 from pytest_crab.ecosystems.python import Python
 from pytest_crab.ecosystems.ruby import Ruby
 from pytest_crab.ecosystems.rust import Rust
+from pytest_crab.ecosystems.toolchain import Tools
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Environment, Oracle
 

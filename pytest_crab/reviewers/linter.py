@@ -13,8 +13,8 @@ from typing_extensions import override
 from pytest_crab import ecosystems
 from pytest_crab.commands import CommandPlace, printed_version
 from pytest_crab.diffs import changed_lines, touches
-from pytest_crab.ecosystems.contract import version_in
 from pytest_crab.ecosystems.linters import Linter
+from pytest_crab.ecosystems.toolchain import version_in
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.protocols import Checkout

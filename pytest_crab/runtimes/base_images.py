@@ -21,8 +21,8 @@ from pytest_crab.text import last_line
 if TYPE_CHECKING:
     from docker import APIClient
 
-    from pytest_crab.ecosystems.contract import Tools
     from pytest_crab.ecosystems.interpreters import Interpreter
+    from pytest_crab.ecosystems.toolchain import Tools
 
 #: The users of a sandbox, as /etc/passwd tells them.
 PASSWD = """\

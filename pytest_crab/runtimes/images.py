@@ -20,7 +20,7 @@ import requests.exceptions
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.ecosystems.building import PackageRoute, install_script
-from pytest_crab.ecosystems.contract import Tool, version_in
+from pytest_crab.ecosystems.toolchain import Tool, version_in
 from pytest_crab.errors import ImageError
 from pytest_crab.lazy import lazy
 from pytest_crab.program_texts import program_text

@@ -21,9 +21,9 @@ from typing import Any
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.building import PackageRoute, install_script
-from pytest_crab.ecosystems.contract import Tool, numbers
 from pytest_crab.ecosystems.python import WITHOUT_OURS, WITHOUT_PLUGINS
 from pytest_crab.ecosystems.python.inside import bytecode
+from pytest_crab.ecosystems.toolchain import Tool, numbers
 from pytest_crab.errors import ImageError
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot

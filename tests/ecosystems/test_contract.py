@@ -16,7 +16,8 @@ from pytest_crab.ecosystems import (
     runner_faults,
     start,
 )
-from pytest_crab.ecosystems.contract import Ecosystem, version_in
+from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.ecosystems.toolchain import version_in
 from pytest_crab.types import Environment
 
 ENVIRONMENTS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.ecosystems.contract import Tool
 from pytest_crab.ecosystems.java import tools
+from pytest_crab.ecosystems.toolchain import Tool
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.ecosystems.node.inside import own_tests
 from pytest_crab.ecosystems.ruby.inside import own_tests as ruby_tests
+from pytest_crab.ecosystems.toolchain import Tool, Tools
 from pytest_crab.errors import ImageError
 from pytest_crab.harness.inside import supervisor
 from pytest_crab.types import Environment

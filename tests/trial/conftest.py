@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.ecosystems.interpreters import running_version
+from pytest_crab.ecosystems.toolchain import Tools
 from pytest_crab.instances import load_instance
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits, Runtime

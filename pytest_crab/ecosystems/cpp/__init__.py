@@ -8,15 +8,7 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import (
-    OWN_TESTS,
-    Ecosystem,
-    Grammar,
-    Messages,
-    Names,
-    Spelling,
-    runner_source,
-)
+from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER, HARNESS
 from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.building import install_script
 from pytest_crab.ecosystems.compilers import copy_c
-from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.ecosystems.debian import copy_packages
+from pytest_crab.ecosystems.toolchain import Tool, Tools
 from pytest_crab.types import Environment
 
 #: The test frameworks, the usual one first.

@@ -18,12 +18,12 @@ from pytest_crab.ecosystems.contract import (
     Names,
     Spelling,
     nearest_folders,
-    numbers,
     runner_source,
 )
 from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.ecosystems.building import install_script, require_public
-from pytest_crab.ecosystems.contract import Tool, Tools, numbers
+from pytest_crab.ecosystems.toolchain import Tool, Tools, numbers
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.ecosystems.building import install_script
-from pytest_crab.ecosystems.contract import Tool, Tools, version_in
+from pytest_crab.ecosystems.toolchain import Tool, Tools, version_in
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 

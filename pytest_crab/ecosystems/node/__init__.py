@@ -12,19 +12,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import (
-    OWN_TESTS,
-    Ecosystem,
-    Grammar,
-    Messages,
-    Names,
-    Spelling,
-    numbers,
-    runner_source,
-)
+from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.node.linter import LINTER
 from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment, Oracle
 
 _NAME = r"[a-z0-9~][a-z0-9._~-]*"

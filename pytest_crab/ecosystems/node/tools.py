@@ -10,7 +10,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
-from pytest_crab.ecosystems.contract import Tool, Tools, numbers
+from pytest_crab.ecosystems.toolchain import Tool, Tools, numbers
 from pytest_crab.types import Environment
 
 #: Settings of npm that a build hands on from this machine, under the names that npm itself reads.

@@ -9,19 +9,11 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import (
-    OWN_TESTS,
-    Ecosystem,
-    Grammar,
-    Messages,
-    Names,
-    Spelling,
-    numbers,
-    runner_source,
-)
+from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.php.linter import LINTER
 from pytest_crab.ecosystems.php.tools import PhpTools
+from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 _NAME = r"[a-z0-9](?:[_.-]?[a-z0-9]+)*"

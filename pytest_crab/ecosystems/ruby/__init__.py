@@ -9,19 +9,11 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import (
-    OWN_TESTS,
-    Ecosystem,
-    Grammar,
-    Messages,
-    Names,
-    Spelling,
-    numbers,
-    runner_source,
-)
+from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.ruby.linter import LINTER
 from pytest_crab.ecosystems.ruby.tools import RubyTools
+from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 #: The runners, each with the release of its gem for an oracle of which nothing else is known.

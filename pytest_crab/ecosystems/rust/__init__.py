@@ -18,13 +18,13 @@ from pytest_crab.ecosystems.contract import (
     Names,
     Spelling,
     nearest_folders,
-    numbers,
     runner_source,
 )
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.rust.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.rust.linter import LINTER
 from pytest_crab.ecosystems.rust.tools import RustTools
+from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 #: The condition under which a whole file is compiled, and what in it is a condition's own word or denied.
