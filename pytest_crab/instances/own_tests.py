@@ -5,6 +5,7 @@ It is a file of JSON. The files are laid over the tree that is judged, and the p
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,8 +44,12 @@ def dump(texts: Mapping[str, str], names: Sequence[str], tests: Sequence[str]) -
     return json.dumps({"tests": sorted(tests), "names": sorted(names), "files": files}, indent=1) + "\n"
 
 
+@functools.lru_cache(maxsize=8)
 def load(text: str, runner: str, where: str) -> OwnTests:
-    """Return what the file of an oracle of this runner says; ``where`` names it. Raises BadInput."""
+    """Return what the file of an oracle of this runner says; ``where`` names it. Raises BadInput.
+
+    A proof asks for it in each run, and the texts of a project's tests are long.
+    """
     faults = [*faults_of(text, runner)]
     if faults:
         raise BadInput(where, faults)

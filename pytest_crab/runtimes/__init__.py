@@ -53,23 +53,19 @@ def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeS
     not open the files that a run needs.
     """
     raise_limit()
-    base = settings.base_image
-    if settings.runtime == "docker":
-        from pytest_crab.runtimes.docker_status import age_of, engine_problem
-
-        problem = engine_problem(base)
-        if problem is not None:
-            raise EngineError(f"no Docker engine answers ({problem}): start one, or use --crab-runtime=local")
-        return replace(settings, why=f"named{age_of(base, version)}")
-    if settings.runtime != "auto":
+    if settings.runtime not in ("auto", "docker"):
         return replace(settings, why="named")
-    from pytest_crab.runtimes.docker_status import age_of, docker_lacks
+    from pytest_crab.runtimes import docker_status
 
-    lack = docker_lacks(base, version)
+    status = docker_status.look(settings.base_image, version)
+    if settings.runtime == "docker":
+        if status.version is None:
+            raise EngineError(f"no Docker engine answers ({status.problem}): start one, or use --crab-runtime=local")
+        return replace(settings, why=f"named{status.warning}")
+    lack = docker_status.lack(status)
     if lack is not None:
         return replace(settings, runtime="local", why=lack)
-    why = f"the engine answers and has a base image{age_of(base, version)}"
-    return replace(settings, runtime="docker", why=why)
+    return replace(settings, runtime="docker", why=f"the engine answers and has a base image{status.warning}")
 
 
 def prefer_most_interpreters(settings: RuntimeSettings, versions: Iterable[str]) -> RuntimeSettings:

@@ -8,7 +8,7 @@ import shutil
 import stat
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +56,8 @@ def recipe() -> str:
     return serialization.digest([*packed, interpreters.WHEELS])
 
 
-def is_old(client: APIClient, tag: str) -> bool:
-    """Return whether an image is a base that was built by a version of this package that packed something else."""
-    image: dict[str, Any] = client.inspect_image(tag)  # type: ignore[no-untyped-call]
+def is_old(image: Mapping[str, Any]) -> bool:
+    """Return whether an engine's record is of a base that another version of this package built of other things."""
     labels = image["Config"].get("Labels") or {}
     return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
 

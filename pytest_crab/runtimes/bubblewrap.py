@@ -100,30 +100,31 @@ _IN_A_CONTAINER = {
 }
 
 
-@functools.lru_cache(maxsize=1)
+#: What lets a command mount in its own view of the file system.
+_MOUNTING = ("--cap-add", "CAP_SYS_ADMIN")
+
+
 def problem() -> str | None:
     """Return why bubblewrap cannot be used here, as one sentence; None if it can."""
-    if shutil.which("bwrap") is None:
-        return "bubblewrap (bwrap) is not installed"
-    try:
-        done = _trial_run()
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"bubblewrap does not run here: {error}"
-    if done.returncode == 0:
-        return None
-    said = last_line(done.stderr) or f"it printed nothing and ended with {done.returncode}"
-    needs = "".join(f" (a container needs {need})" for part, need in _IN_A_CONTAINER.items() if part in said)
-    return f"bubblewrap does not work here: {said}{needs}"
+    return _trial()[0]
 
 
 @functools.lru_cache(maxsize=1)
-def _mount_options() -> tuple[str, ...]:
-    """Return what lets a command mount in its own view of the file system; nothing where bubblewrap refuses that."""
-    options = ("--cap-add", "CAP_SYS_ADMIN")
+def _trial() -> tuple[str | None, tuple[str, ...]]:
+    """Return why bubblewrap cannot be used here, or else the options by which commands may mount, if any do."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap (bwrap) is not installed", ()
     try:
-        return options if _trial_run(*options).returncode == 0 else ()
-    except (OSError, subprocess.SubprocessError):
-        return ()
+        if _trial_run(*_MOUNTING).returncode == 0:
+            return None, _MOUNTING
+        done = _trial_run()
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"bubblewrap does not run here: {error}", ()
+    if done.returncode == 0:
+        return None, ()
+    said = last_line(done.stderr) or f"it printed nothing and ended with {done.returncode}"
+    needs = "".join(f" (a container needs {need})" for part, need in _IN_A_CONTAINER.items() if part in said)
+    return f"bubblewrap does not work here: {said}{needs}", ()
 
 
 def _trial_run(*options: str) -> subprocess.CompletedProcess[bytes]:
@@ -300,7 +301,7 @@ def _launch(
         _mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"}
     )
     arguments = _arguments(view, mounts, _IDS[command.user], group)
-    arguments += _mount_options() if command.mounts else ()
+    arguments += _trial()[1] if command.mounts else ()
     arguments += ["--as-pid-1"] if command.first else []
     variables, *filters = map(str, files)
     more = [part for file in filters for part in ("--seccomp", file)]

@@ -9,7 +9,7 @@ import docker.errors
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.runtimes.base_images import is_old
-from pytest_crab.runtimes.engine import Engine, first_line
+from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
 from pytest_crab.runtimes.run_lock import RunFolder
 
 
@@ -25,6 +25,13 @@ class DockerStatus:
     #: Whether the base image was built here by a version that packed something else.
     old: bool = False
 
+    @property
+    def warning(self) -> str:
+        """A warning in a few words that the base image is old, as the end of a sentence; empty if it is not."""
+        if not self.old:
+            return ""
+        return f"; warning: {self.found} was made by another version, build it again: pytest-crab doctor --build-base"
+
 
 def look(base: str, version: str | None = None) -> DockerStatus:
     """Ask the engine for its version and for the base images of CPython X.Y; nothing is pulled."""
@@ -32,32 +39,19 @@ def look(base: str, version: str | None = None) -> DockerStatus:
     engine = Engine(RunFolder(), timeout=10)
     try:
         answer = str(engine.client.version()["Version"])
-        found = next((name for name in wanted if engine.client.images(name=name)), None)
-        old = found is not None and is_old(engine.client, found)
+        images = ((name, inspect_image(engine.client, name)) for name in wanted)
+        found, image = next((one for one in images if one[1] is not None), (None, None))
     except (CrabError, docker.errors.DockerException, OSError) as error:
         return DockerStatus(version=None, problem=first_line(error), wanted=wanted, found=None)
     finally:
         engine.close()
-    return DockerStatus(version=answer, problem=None, wanted=wanted, found=found, old=old)
+    return DockerStatus(
+        version=answer, problem=None, wanted=wanted, found=found, old=image is not None and is_old(image)
+    )
 
 
-def age_of(base: str, version: str | None = None) -> str:
-    """Return a warning in a few words if the base image was built here by another version, else an empty text."""
-    status = look(base, version)
-    if not status.old:
-        return ""
-    return f"; warning: {status.found} was made by another version, build it again: pytest-crab doctor --build-base"
-
-
-def engine_problem(base: str) -> str | None:
-    """Return why no engine answers; None if one does."""
-    status = look(base)
-    return None if status.version is not None else status.problem
-
-
-def docker_lacks(base: str, version: str | None = None) -> str | None:
+def lack(status: DockerStatus) -> str | None:
     """Return why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
-    status = look(base, version)
     if status.version is None:
         return "no Docker engine answers"
     if status.found is not None:

@@ -41,11 +41,11 @@ def test_a_base_of_another_version_is_old(client: APIClient, tmp_path: Path, mon
     bases._import(client, archive, TAG, VERSION)
     labels = client.inspect_image(TAG)["Config"]["Labels"]
     assert labels["pytest-crab.base"] == VERSION
-    assert not bases.is_old(client, TAG)
+    assert not bases.is_old(client.inspect_image(TAG))
     assert f"yes: {TAG}" in CliRunner().invoke(doctor, ["--python", VERSION]).output
     assert choose(RuntimeSettings(runtime="docker"), version=VERSION).why == "named"
     monkeypatch.setattr(bases, "_LIBC", ("librt",))
-    assert bases.is_old(client, TAG)
+    assert bases.is_old(client.inspect_image(TAG))
     warned = f"warning: {TAG} was made by another version, build it again: pytest-crab doctor --build-base"
     assert choose(RuntimeSettings(runtime="docker"), version=VERSION).why == f"named; {warned}"
     assert choose(RuntimeSettings(), version=VERSION).why.endswith(warned)
@@ -53,4 +53,4 @@ def test_a_base_of_another_version_is_old(client: APIClient, tmp_path: Path, mon
     assert f"old: {TAG} was made by another version; build it again with --build-base" in told
     client.remove_image(TAG, force=True)
     client.import_image_from_file(str(archive), repository="pytest-crab-base", tag=VERSION, changes=["LABEL of=others"])
-    assert not bases.is_old(client, TAG)
+    assert not bases.is_old(client.inspect_image(TAG))

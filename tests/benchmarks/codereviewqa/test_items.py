@@ -280,8 +280,7 @@ def test_a_run_of_answerers_alone_asks_no_engine_and_names_no_runtime(
     def asked(*_arguments: object, **_settings: object) -> str:
         raise AssertionError("the engine was asked")
 
-    for name in ("docker_lacks", "engine_problem"):
-        monkeypatch.setattr(docker_status, name, asked)
+    monkeypatch.setattr(docker_status, "look", asked)
     options = (f"--crab-runtime={runtime}", "--crab-allow-unconfined")
     result = pytester.runpytest("--answerer=right", *options, "probes")
     result.assert_outcomes(passed=3)
