@@ -21,6 +21,10 @@ from pytest_crab.types import Comment, Instance
 #: The audits on record by instance and comment: the ``digest`` of what decides it, with how many ``runs`` the oracle
 #: was proved, and ``on`` what machine.
 Audits = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+#: The digests of what decides an instance: see ``content_digests``.
+Contents = Mapping[str, str]
+
 _KEYS = {"digest", "runs", "on"}
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
@@ -49,6 +53,11 @@ def content_digests(instance: Instance) -> dict[str, str]:
 def digest(instance: Instance) -> str:
     """Return one digest of all that decides an instance."""
     return serialization.digest(content_digests(instance))
+
+
+def digests_of_files(contents: Contents, names: Iterable[str]) -> list[str]:
+    """Return the digests of files that an instance names."""
+    return [contents[f"file {name}"] for name in names]
 
 
 def named_files(instance: Instance) -> list[str]:
@@ -130,27 +139,22 @@ def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], 
     return len(recorded)
 
 
-def audit_digests(instance: Instance) -> dict[str, str]:
+def audit_digests(instance: Instance, contents: Contents | None = None) -> dict[str, str]:
     """Return a digest of all that decides an oracle's audit, by comment; only of oracles that have checks.
 
-    Raises BadInput for a file or a tree that cannot be read.
+    Where ``contents`` are given no file is read. Raises BadInput for a file or a tree that cannot be read.
     """
     checked = [comment for comment in instance.with_oracles if comment.accepts or comment.rejects or instance.company]
     if not checked:
         return {}
-    folder, source = Path(instance.folder), instance.source
-    shared = [
-        serialization.digest(instance.environment),
-        _source_digest(instance),
-        *(_file_digest(folder, name) for name in source.diffs.values()),
-        *[_file_digest(folder, name) for name in instance.company],
-        *[_file_digest(folder, one.reference) for one in instance.with_oracles if one.reference],
-    ]
+    found = content_digests(instance) if contents is None else contents
+    references = filter(None, [one.reference for one in instance.with_oracles])
+    changes = [*instance.source.diffs.values(), *instance.company, *references]
+    shared = [found["environment"], found["source"], *digests_of_files(found, changes)]
 
     def of(comment: Comment) -> str:
         named = [comment.required_oracle.file, *filter(None, [comment.reference]), *comment.accepts, *comment.rejects]
-        files = [_file_digest(folder, name) for name in named]
-        return serialization.digest([*shared, serialization.dump(comment.oracle), *files])
+        return serialization.digest([*shared, serialization.dump(comment.oracle), *digests_of_files(found, named)])
 
     return {comment.id: of(comment) for comment in checked}
 
@@ -208,15 +212,16 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         )
 
 
-def certified_runs(instance: Instance) -> int:
+def certified_runs(instance: Instance, contents: Contents | None = None) -> int:
     """Return how many runs proved each oracle of an instance, the least of them, by the audits in its set's lock.
 
-    0 where the audit of any of them is not on record, or not of the oracle as it is, or the lock cannot be read.
+    0 where the audit of any of them is not on record, or not of the oracle as it is, or the lock cannot be read. Of the
+    instance no file is read where ``contents`` are given.
     """
     path = Path(instance.folder).parent / FILE
     try:
         audits = _audits_of(path.parent, file_digest(path))
-        holding = _holding(audits, instance, audit_digests(instance)) if instance.id in audits else {}
+        holding = _holding(audits, instance, audit_digests(instance, contents)) if instance.id in audits else {}
     except (OSError, BadInput):
         return 0
     return min((int(holding[one.id]["runs"]) if one.id in holding else 0 for one in instance.with_oracles), default=0)

@@ -135,7 +135,7 @@ class Resources:
             run=self.run,
             resume=self.resume,
             proof_runs=options.proof_runs,
-            certified_runs=certified_runs if options.prove == "lock" else lambda _instance: 0,
+            certified_runs=certified_runs if options.prove == "lock" else lambda _instance, _contents: 0,
             fresh=options.rerun,
             no_sandbox=bubblewrap.problem(),
             settings=self.chosen,

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from pytest_crab.instances.lock import Contents
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
 from pytest_crab.scoring.steps import Step, StepCache, StepResults
@@ -60,6 +61,10 @@ class ScoringContext(Protocol):
     @property
     def limits(self) -> Limits:
         """The limits of an oracle's sandbox."""
+
+    @property
+    def contents(self) -> Contents:
+        """The digests of all that decides the instance, whose files are read for them once. Raises BadInput."""
 
     @property
     def proof_runs(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -54,8 +55,7 @@ class GitSnapshot(Snapshot):
 
     def pull_request_diff(self) -> str:
         """Return the git diff from base to head for reading: bytes that are not UTF-8 are replaced."""
-        diff = self.public.run(*DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
-        return diff.decode("utf-8", "replace")
+        return _diff_to_read(self.public, self.base_tree, self.head_tree)
 
     def apply(self, diff: str, onto: str | None = None) -> str:
         """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
@@ -165,6 +165,13 @@ class GitSnapshot(Snapshot):
         damage = self._damage_of(self.head, self.reference_tree, *trees)
         if damage is not None:
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
+
+
+@functools.lru_cache(maxsize=8)
+def _diff_to_read(git: Git, base: str, head: str) -> str:
+    """Return the diff between two trees, made once for the trials of an instance that follow each other."""
+    diff = git.run(*DIFF, "--find-renames=50%", "-l1000", base, head)
+    return diff.decode("utf-8", "replace")
 
 
 def apply(git: Git, diff: str, onto: str, *options: str) -> str:

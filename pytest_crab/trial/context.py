@@ -12,6 +12,7 @@ from typing_extensions import override
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError, describe_os_error
+from pytest_crab.instances.lock import Contents, content_digests
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
@@ -202,8 +203,13 @@ class StepContext(ScoringContext):
 
     @lazy
     @override
+    def contents(self) -> Contents:
+        return content_digests(self.instance)
+
+    @lazy
+    @override
     def certified_runs(self) -> int:
-        return self.run_context.certified_runs(self.instance)
+        return self.run_context.certified_runs(self.instance, self.contents)
 
     @property
     @override

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_crab import diffs
+from pytest_crab import diffs, serialization
 from pytest_crab.errors import (
     AgentError,
     Cancelled,
@@ -20,7 +20,6 @@ from pytest_crab.errors import (
     ReviewerError,
     SourceUnreachable,
 )
-from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import facts_of
 from pytest_crab.instances.resolvability import marks_of, settings_digest
 from pytest_crab.lazy import lazy
@@ -179,7 +178,7 @@ class TrialRun:
         run_context = self.context.run_context
         if run_context.unconfined:
             self.context.require_sandbox()
-        self.context.facts["instance"] = lock.digest(self.instance)[:16]
+        self.context.facts["instance"] = serialization.digest(self.context.contents)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
         self.oracle_facts = facts_of(self.instance)

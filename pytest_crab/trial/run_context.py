@@ -12,6 +12,7 @@ from typing import Any
 from pytest_crab import ecosystems, harness
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import EngineError
+from pytest_crab.instances.lock import Contents
 from pytest_crab.model_access import Models
 from pytest_crab.protocols import Runtime, Store
 from pytest_crab.retry_policy import RetryPolicy
@@ -59,7 +60,7 @@ class RunContext:
     proof_runs: int = 2
     #: The number of runs by which the oracles of an instance were proved by the set's lock (lock.certified_runs); where
     #: it is not 0, one run of head and one of the reference prove each of them anew.
-    certified_runs: Callable[[Instance], int] = lambda _instance: 0
+    certified_runs: Callable[[Instance, Contents], int] = lambda _instance, _contents: 0
     #: The steps whose stored results are not used.
     fresh: Sequence[str] = ()
     #: The keys of the steps made since (see StepCache).

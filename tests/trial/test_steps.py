@@ -82,7 +82,7 @@ CHANGES: dict[str, tuple[Change, dict[str, int]]] = {
         BOTH_ORACLES,
     ),
     "proof runs": (run_context(proof_runs=2), BOTH_ORACLES),
-    "certified": (run_context(certified_runs=lambda _instance: 6), BOTH_ORACLES),
+    "certified": (run_context(certified_runs=lambda _instance, _contents: 6), BOTH_ORACLES),
     "harness": (harness_changes, BOTH_ORACLES),
     "comment's words": (said("comments", 0, "body", value="Otherwise."), {}),
     "comment's place": (said("comments", 0, "lines", value=["1", "2"]), {}),
@@ -237,11 +237,11 @@ def test_two_comments_may_share_an_oracle(make_lab: Callable[..., Any]) -> None:
 @pytest.mark.bubblewrap
 def test_a_certified_oracle_is_proved_by_one_run_of_head_and_of_the_reference(make_lab: Callable[..., Any]) -> None:
     lab = make_lab()
-    lab.changes["certified_runs"] = lambda _instance: 6
+    lab.changes["certified_runs"] = lambda _instance, _contents: 6
     lab.document["pass_to_pass"] = ["python", "-c", "import sys; sys.exit(1)"]
     trial = lab.trial()
     assert lab.reasons(trial) == {"c0": "green", "c1": "test failed"}
     assert {score.evidence["flake_bound"] for score in trial.scores if score.evidence} == {flake_bound(6 + 2)}
     assert trial.regressions is None  # head does not pass either
-    lab.changes["certified_runs"] = lambda _instance: 0
+    lab.changes["certified_runs"] = lambda _instance, _contents: 0
     assert "pass_to_pass does not pass at head" in str(lab.trial().error)

@@ -6,6 +6,7 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import NO_LETTER, chosen_options, is_invariant
 from pytest_crab.benchmarks.codereviewqa.choices.answer_step import AnswerStep
 from pytest_crab.benchmarks.codereviewqa.choices.answers import ChosenOption
@@ -14,7 +15,6 @@ from pytest_crab.benchmarks.codereviewqa.choices.templates import templates_of
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer, ProbeContext
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord, ProbeResult
 from pytest_crab.errors import Cancelled, ContestantError, CrabError, LimitSpent, SourceUnreachable
-from pytest_crab.instances import lock
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance, total_usage
 from pytest_crab.waiting import Waited, waits_counted
@@ -153,7 +153,7 @@ class _Asking:
         context = self._context
         if self._named.is_agent and context.run_context.unconfined:
             context.require_sandbox()
-        context.facts["instance"] = lock.digest(context.instance)[:16]
+        context.facts["instance"] = serialization.digest(context.contents)[:16]
         paid: set[str] = set()
         for probe in self._probes:
             answers: list[ChosenOption] = []

@@ -15,7 +15,7 @@ from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.trial_pool import TRIALS, ContestantSpec, WorkKind
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
-from pytest_crab.instances.lock import certified_runs
+from pytest_crab.instances.lock import Contents, certified_runs
 from pytest_crab.redaction import Redactor
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
@@ -118,9 +118,9 @@ def release() -> str:
     return f"pytest-crab {metadata.version('pytest-crab')} with harness {harness.VERSION[:12]}"
 
 
-def certified_runs_of(plan: RunPlan, instance: Instance) -> int:
+def certified_runs_of(plan: RunPlan, instance: Instance, contents: Contents | None = None) -> int:
     """Return the ``certified_runs`` of an instance for the run of a plan."""
-    return certified_runs(instance) if plan.prove == "lock" else 0
+    return certified_runs(instance, contents) if plan.prove == "lock" else 0
 
 
 def fill_plan(plan: RunPlan, specs: Iterable[tuple[WorkKind, ContestantSpec]], rootdir: Path) -> RunPlan:

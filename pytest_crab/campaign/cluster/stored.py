@@ -100,7 +100,7 @@ class StoredTrials:
             run=self._run,
             resume=plan.resume,
             proof_runs=plan.proof_runs,
-            certified_runs=lambda instance: certified_runs_of(plan, instance),
+            certified_runs=lambda instance, contents: certified_runs_of(plan, instance, contents),
             fresh=plan.fresh,
             settings=settings,
             attribute=plan.attribute,

@@ -204,7 +204,7 @@ class WorkerRun(Controller):
             run=self._run,
             resume=plan.resume,
             proof_runs=plan.proof_runs,
-            certified_runs=lambda instance: self._certified.get(instance.id, 0),
+            certified_runs=lambda instance, _contents: self._certified.get(instance.id, 0),
             fresh=plan.fresh,
             no_sandbox=problem,
             settings=plan.runtime,

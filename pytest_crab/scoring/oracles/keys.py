@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.instances.files import file_digest
+from pytest_crab.instances.lock import Contents, digests_of_files
 from pytest_crab.scoring.oracles.states import checked_states
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import Comment, Instance
@@ -28,26 +29,26 @@ def proofs(context: ScoringContext, harness: str) -> dict[str, str]:
         "certified": context.certified_runs,
     }
     return {
-        comment.id: serialization.digest({**shared, **_oracle(instance, comment)}) for comment in instance.with_oracles
+        comment.id: serialization.digest({**shared, **_oracle(context.contents, comment)})
+        for comment in instance.with_oracles
     }
 
 
 def audit(instance: Instance, comment: Comment, proof_key: str) -> str:
     """Return the key of one oracle's audit: the states that it is checked on, and the proof, which names the rest."""
-    checks = [[state.role, _digests(instance, state.diffs)] for state in checked_states(instance, comment)]
+    checks = [
+        [state.role, [file_digest(Path(instance.folder, file)) for file in state.diffs]]
+        for state in checked_states(instance, comment)
+    ]
     return serialization.digest({"proof": proof_key, "checks": checks})
 
 
-def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
+def _oracle(contents: Contents, comment: Comment) -> dict[str, Any]:
     return {
         "oracle": serialization.dump(comment.oracle) | {"file": Path(comment.required_oracle.file).name},
-        "source": _digests(instance, [comment.required_oracle.file]),
-        "reference": _digests(instance, [comment.reference] if comment.reference else []),
+        "source": digests_of_files(contents, [comment.required_oracle.file]),
+        "reference": digests_of_files(contents, filter(None, [comment.reference])),
     }
-
-
-def _digests(instance: Instance, files: Iterable[str]) -> list[str]:
-    return [file_digest(Path(instance.folder, file)) for file in files]
 
 
 def verdict(tree: str, proof_key: str) -> str:
