@@ -32,6 +32,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_.,:/@<>()\[\]+=-]")
 _NAME, _PLACE = 60, 200
 _MOST_TESTS = 5000
 _MOST_EXTRA = 20
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,18 @@ def not_red(proof: Proof, run: Run) -> str | None:
         return "no test was collected"
     told = ", ".join(sorted({f"{test.id} {_outcome(test)}" for test in run.tests if test.outcome != "passed"})[:3])
     return f"no expected test failed ({told or 'all passed'})"
+
+
+def pass_to_pass_fault(run: Run) -> str | None:
+    """Return why a run of pass_to_pass does not pass, in a few words; None if it does.
+
+    A command passes where it ends with 0, files of tests do where one of their tests passed and none failed.
+    """
+    faulty = [f"{safe_name(test.id)} {test.outcome}" for test in run.tests if test.outcome in _FAULTY]
+    passed = any(test.outcome == "passed" for test in run.tests) if run.tests else run.exit_code == 0
+    if run.ending is Ending.COMPLETED and passed and not faulty:
+        return None
+    return ", ".join(faulty[:_MOST_NAMED]) or run.detail or f"exit code {run.exit_code}, {run.ending}"
 
 
 def safe_name(text: str, limit: int = _PLACE) -> str:

@@ -17,6 +17,7 @@ from pytest_crab.verdict import (
     leaks,
     outcomes_for_record,
     part_results,
+    pass_to_pass_fault,
     prove,
 )
 
@@ -413,3 +414,21 @@ def test_each_part_is_proved(head: Run | None, parts: tuple[OraclePart, ...], wo
 def test_a_name_stands_for_a_test_and_for_those_within(name: str, within: list[str], others: list[str]) -> None:
     part = OraclePart(asks="x", tests=("no", name))
     assert list(filter(part.has, [*within, *others])) == within
+
+
+@pytest.mark.parametrize(
+    ("told", "fault"),
+    [
+        (run(exit_code=0), None),
+        (run(exit_code=2), "exit code 2, completed"),
+        (run(ending=Ending.TIMEOUT, exit_code=None), "exit code None, timeout"),
+        (run(ending=Ending.UNSTARTED, exit_code=None, detail="there is no go"), "there is no go"),
+        (run(outcome("cart:a"), outcome("cart:b", "skipped")), None),
+        (run(outcome("cart:b", "skipped")), "exit code 1, completed"),
+        (run(outcome("cart:a"), outcome("cart:b", "failed"), outcome("cart:", "error")), "cart:b failed, cart: error"),
+    ],
+)
+def test_pass_to_pass_is_a_command_that_ends_with_0_or_tests_of_which_one_passes_and_none_fails(
+    told: Run, fault: str | None
+) -> None:
+    assert pass_to_pass_fault(told) == fault

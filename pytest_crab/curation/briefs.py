@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.curation.near_misses import ChangedTree, changes_of, read_diff
-from pytest_crab.ecosystems import ecosystem_of
+from pytest_crab.ecosystems import ecosystem_of, runs_own_tests
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment, Environment, Instance, Side
 
@@ -105,7 +105,9 @@ def _brief(instance: Instance) -> Iterator[str]:
         yield from (f"### {comment.id}: {comment.path}{lines}{side}", "", comment.body, "")
     yield from ("## Environment", "")
     yield from _environment(instance.required_environment)
-    tests = shlex.join(instance.pass_to_pass) if instance.pass_to_pass else "not known here"
+    command = instance.pass_to_pass
+    files = command[1:] if runs_own_tests(next(iter(command), "")) else ()
+    tests = shlex.join(files or command) if command else "not known here"
     yield from (f"- the project's own tests: `{tests}`", "", _TASK)
 
 

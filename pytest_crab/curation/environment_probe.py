@@ -6,17 +6,19 @@ and the result is read from a JUnit report and an exit status; no text that a te
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_crab import diffs
 from pytest_crab.curation.last_lines import last_lines
-from pytest_crab.ecosystems.files_of_tests import is_test
+from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests_of
 from pytest_crab.harness import CommandRun
 from pytest_crab.protocols import Snapshot
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Kind, Oracle, Proof, Run
@@ -97,7 +99,7 @@ def changed_modules(snapshot: Snapshot, roots: Sequence[str]) -> tuple[str, ...]
     something when they are imported.
     """
     found = []
-    for path in _changed(snapshot):
+    for path in _changed(snapshot, _is_python):
         root, name = _module(snapshot, path)
         if root in roots and path not in _RUN_ON_IMPORT and not is_test(path):
             found.append(name)
@@ -106,17 +108,34 @@ def changed_modules(snapshot: Snapshot, roots: Sequence[str]) -> tuple[str, ...]
 
 def changed_tests(snapshot: Snapshot) -> JUnitCommand | None:
     """Return the command of the changed test files that both sides have; None: there are none."""
-    files = [path for path in _changed(snapshot) if is_test(path) and PurePosixPath(path).name.startswith("test_")]
+    changed = _changed(snapshot, _is_python)
+    files = [path for path in changed if is_test(path) and PurePosixPath(path).name.startswith("test_")]
     if not files:
         return None
     return JUnitCommand(command=("python", "-m", "pytest", "-q", f"--junitxml={REPORT}", *files), report=REPORT)
 
 
-def _changed(snapshot: Snapshot) -> Iterator[str]:
-    for path in sorted(diffs.touched_paths(snapshot.pull_request_diff())):
-        sides = (snapshot.head_tree, snapshot.reference_tree)
-        if path.endswith(".py") and all(snapshot.read(tree, path) is not None for tree in sides):
+def own_tests_of_change(snapshot: Snapshot, owner: Ecosystem) -> tuple[str, ...]:
+    """Return the runner of a project's own tests and the changed files of them that both sides have; empty for none."""
+    files = tuple(_changed(snapshot, functools.partial(may_have_tests_of, owner)))
+    return (owner.tests_runner, *files) if owner.tests_runner is not None and files else ()
+
+
+def pass_on_both_sides(context: TrialContext) -> bool:
+    """Return whether an instance's pass_to_pass passes each time. Raises EngineError, Cancelled."""
+    sides = (context.snapshot.head_tree, context.snapshot.reference_tree)
+    return all(tests_pass(context, tree) for tree in sides for _ in range(_RUNS))
+
+
+def _changed(snapshot: Snapshot, fits: Callable[[str], bool]) -> Iterator[str]:
+    sides = (snapshot.head_tree, snapshot.reference_tree)
+    for path in sorted(filter(fits, diffs.touched_paths(snapshot.pull_request_diff()))):
+        if all(snapshot.read(tree, path) is not None for tree in sides):
             yield path
+
+
+def _is_python(path: str) -> bool:
+    return path.endswith(".py")
 
 
 def _module(snapshot: Snapshot, path: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from pytest_crab import diffs, ecosystems
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, lack_of_proposals, open_search
 from pytest_crab.curation.discussion import OTHERS
+from pytest_crab.curation.environment_probe import own_tests_of_change, pass_on_both_sides
 from pytest_crab.curation.environment_search import BARE
 from pytest_crab.curation.oracle_forms import OracleForm, form_of
 from pytest_crab.curation.oracle_mending import (
@@ -118,6 +119,8 @@ class ProvedOracle:
     environment: Environment
     #: The tag that says where that environment comes from; None where the candidate brought it.
     source: str | None = None
+    #: The project's changed tests, where they pass in it.
+    pass_to_pass: tuple[str, ...] = ()
     #: As in CandidateComment.
     attempts: tuple[OracleAttempt, ...] = ()
     #: The same.
@@ -142,7 +145,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 17
+    version = 18
 
     #: The model that is asked; without one a comment is dropped where ``ready`` has no oracle for it.
     model: str = ""
@@ -216,6 +219,7 @@ class OracleWriting(Proposing, Stage):
                 candidate = dataclasses.replace(
                     candidate,
                     environment=found.environment,
+                    pass_to_pass=candidate.pass_to_pass or found.pass_to_pass,
                     tags=tags,
                     files={**candidate.files, **found.files},
                     comments=tuple(comments[-1] if each is one else each for each in candidate.comments),
@@ -229,6 +233,8 @@ class OracleWriting(Proposing, Stage):
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
             found = self._written(candidate, one, context, proving)
+            if isinstance(found, ProvedOracle) and proving.form.is_in_tree and not candidate.pass_to_pass:
+                found = dataclasses.replace(found, pass_to_pass=proving.pass_to_pass(found.environment))
             proving.leave(found)
             return found
 
@@ -466,6 +472,11 @@ class _Proving:
                 return {name: fix}
         return {}
 
+    def pass_to_pass(self, environment: Environment) -> tuple[str, ...]:
+        """Return the changed tests of the project, if there are some and they pass on both sides in an environment."""
+        command = own_tests_of_change(self._plain.snapshot, self.form.owner)
+        return command if command and pass_on_both_sides(self._in(environment, command)) else ()
+
     def leave(self, found: ProvedOracle | str) -> None:
         """Remove the environments that were made here and are not the oracle's, nor the earlier ones'."""
         needed = [self._candidate.environment, None if isinstance(found, str) else found.environment]
@@ -476,8 +487,8 @@ class _Proving:
                 with contextlib.suppress(CrabError, OSError):  # prune removes what is left
                     self._in(environment).discard_image(kept)
 
-    def _in(self, environment: Environment) -> TrialContext:
-        instance = dataclasses.replace(self._plain.instance, environment=environment)
+    def _in(self, environment: Environment, pass_to_pass: tuple[str, ...] = ()) -> TrialContext:
+        instance = dataclasses.replace(self._plain.instance, environment=environment, pass_to_pass=pass_to_pass)
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
 
     def _certify(

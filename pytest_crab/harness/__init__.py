@@ -10,7 +10,7 @@ import marshal
 import secrets
 import struct
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -80,21 +80,16 @@ def _version(owners: Iterable[Ecosystem]) -> str:
     return serialization.digest([_SHARED, variables, *([_texts(owner), owner.isolation] for owner in owners)])
 
 
-#: The digest of that and of this package's own runners; ``version_for`` has that of those which some oracles need.
+#: The digest of that and of this package's own runners; ``version_for`` has that of some runners alone.
 VERSION = _version(ecosystems.ECOSYSTEMS)
 
 
-def version_for(oracles: Iterable[Oracle]) -> str:
-    """Return the digest of all that runs these oracles: where it is new, every one of them is proved anew."""
-    asked = list(oracles)
-    owners = {owner.name: owner for owner in _owners(asked)}
+def version_for(runners: Collection[str]) -> str:
+    """Return the digest of all that these runners need: where it is new, every oracle of theirs is proved anew."""
+    owners = {owner.name: owner for owner in filter(None, map(ecosystems.of_runner, runners))}
     version = _version(owners[name] for name in sorted(owners))
-    own = {one.name: one.own_tests for one in owners.values() if any(one.tests_runner == each.runner for each in asked)}
+    own = {name: owners[name].own_tests for name in sorted(owners) if owners[name].tests_runner in runners}
     return serialization.digest([version, own]) if own else version
-
-
-def _owners(oracles: Iterable[Oracle]) -> Iterable[Ecosystem]:
-    return filter(None, (ecosystems.of_runner(oracle.runner) for oracle in oracles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +231,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
 
     ``role`` is project or oracles for the two ends of an isolated job, ``token`` what they know each other by.
     """
-    owners = list(_owners(run.oracle for run in job.runs if isinstance(run, OracleRun)))
+    asked = (run.oracle.runner for run in job.runs if isinstance(run, OracleRun))
+    owners = list(filter(None, map(ecosystems.of_runner, asked)))
     tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, OwnTestsRun)}
     parts = {name: text for name, text in _PARTS.items() if job.leaks or name != "leak_scan"}
     parts |= {f"{name}_own_tests": one.own_tests or "" for name, one in tested.items()}

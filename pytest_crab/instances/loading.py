@@ -142,6 +142,7 @@ def _faults(instance: Instance, files: validation.Files) -> Iterator[str]:
     yield from validation.oracle_faults(instance.comments)
     if instance.environment is not None:
         yield from validation.runner_faults(instance.environment, instance.comments)
+        yield from validation.pass_to_pass_faults(instance.environment, instance.pass_to_pass)
 
 
 def _faults_of_parts(data: dict[str, Any], files: validation.Files) -> Iterator[str]:

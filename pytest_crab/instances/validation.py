@@ -174,6 +174,19 @@ def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iter
                 yield f"{isolation}; with environment.build it should be none"
 
 
+def pass_to_pass_faults(environment: Environment, command: Sequence[str]) -> Iterator[str]:
+    """Yield the faults of a runner of the project's own tests and their files; a command of the project has none."""
+    if not command or not ecosystems.runs_own_tests(command[0]):
+        return
+    for fault in ecosystems.runner_faults(environment, command[0]):
+        yield f"pass_to_pass[0] {fault}"
+    if len(command) == 1:
+        yield f"pass_to_pass is {command[0]} alone; it should name files of tests behind that"
+    for number, path in enumerate(command[1:], 1):
+        if not _is_below(path):
+            yield f"pass_to_pass[{number}] is {path!r}; it should be relative to the tree, without .."
+
+
 def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
     """One comment: where it points, and that the files it names are in the instance's folder."""
     if not _is_below(comment.path):

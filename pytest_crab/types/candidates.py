@@ -129,7 +129,7 @@ class PullCandidate:
     dropped: Mapping[str, str] = field(default_factory=dict)
     activity: ReviewActivity = field(default_factory=ReviewActivity)
     environment: Environment | None = None
-    #: A command of the project's tests.
+    #: As in Instance.
     pass_to_pass: tuple[str, ...] = ()
     #: Those of ``files`` that are right changes which no comment asks for.
     company: tuple[str, ...] = ()

@@ -289,6 +289,7 @@ class Instance:
     comments: tuple[Comment, ...]
     #: Whether it is known to have no issue, so that every finding on it is a false alarm.
     clean: bool = False
+    #: A command of the project, or the runner of its own tests and files of them.
     pass_to_pass: tuple[str, ...] = ()
     #: Diffs from head of right changes that no comment asks for: oracles must not mind them.
     company: tuple[str, ...] = ()

@@ -385,12 +385,17 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
 ) -> None:
     """Its runner is one that no environment has, so that node's own has the file."""
     price = "exports.price = count => (count < {} ? 100 : 90);\n"
+    test = "const assert = require('node:assert');\nconst test = require('node:test');\n"
+    few = f"{test}test('one', () => assert.equal(require('../shop.js').price(1), 100));\n"
     package = {"package.json": '{"scripts": {"test": "unknown-runner"}}', "test/shop.js": "// tests of the shop\n"}
-    states = ({**package, "shop.js": ""}, {"shop.js": price.format(11)}, {"shop.js": price.format(10)})
+    states = (
+        {**package, "shop.js": ""},
+        {"shop.js": price.format(11), "test/few.test.js": few},
+        {"shop.js": price.format(10)},
+    )
     pull = dataclasses.replace(reviewed(*states), language="javascript")
     comment = dataclasses.replace(pull.comments[0].comment, path="shop.js", lines=(1, 1))
     pull = dataclasses.replace(pull, comments=(dataclasses.replace(pull.comments[0], comment=comment),))
-    test = "const assert = require('node:assert');\nconst test = require('node:test');\n"
     test += "test('the edge', () => assert.equal(require('..').price(10), 90));\n".replace("..", "../shop.js")
     wrong = test.replace("shop.js", "basket.js")
     answers = [f"```javascript\n{text}```\n" for text in (test, wrong, test)]
@@ -405,7 +410,7 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     assert written.texts == {"test/edge.test.js": test}
     assert found.environment is not None
     assert found.environment.node is not None
-    assert found.tags["environment_source"] == "proposed"
+    assert (found.tags["environment_source"], found.pass_to_pass) == ("proposed", ("node-tests", "test/few.test.js"))
     first, second, third = provider.asked
     assert "test/shop.js begins so:\n// tests of the shop" in texts(first)[0]
     assert "node:test" in texts(first)[0].partition("-----")[0]

@@ -65,3 +65,19 @@ def test_what_does_not_go_together_is_a_sentence(
     with pytest.raises(BadInput) as caught:
         load_instance(written(write_instance, environment, oracle))
     assert sentence in caught.value.problems
+
+
+def test_pass_to_pass_may_be_a_runner_of_own_tests_and_its_files(write_instance: Callable[..., Path]) -> None:
+    file = written(write_instance, NODE, "{file: oracles/test_c0.test.js, runner: node}")
+    text = file.read_text()
+    file.write_text(f"{text}pass_to_pass: [node-tests, test/cart.test.js]\n")
+    assert load_instance(file).pass_to_pass == ("node-tests", "test/cart.test.js")
+    for command, problem in (
+        ("go-tests, cart_test.go", f"pass_to_pass[0] is go-tests, which is for go; {FOR_NODE}"),
+        ("node-tests", "pass_to_pass is node-tests alone; it should name files of tests behind that"),
+        ("node-tests, ../a.js", "pass_to_pass[1] is '../a.js'; it should be relative to the tree, without .."),
+    ):
+        file.write_text(f"{text}pass_to_pass: [{command}]\n")
+        with pytest.raises(BadInput) as caught:
+            load_instance(file)
+        assert caught.value.problems == (problem,)

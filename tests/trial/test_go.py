@@ -31,6 +31,17 @@ func TestOne(t *testing.T) {
 	}
 }
 """
+OWN = """\
+package cart
+
+import "testing"
+
+func TestGift(t *testing.T) {
+	if Total([]int{0}) != 0 {
+		t.Error("a gift is free")
+	}
+}
+"""
 
 
 def diff(before: str, after: str) -> str:
@@ -58,7 +69,8 @@ def cart(lab: Any) -> Any:
     lab.document["source"]["tree"]["path"] = "project"
     version = ".".join(version.version.split(".")[:2])
     lab.document["environment"] = {"ecosystem": "go", "version": version, "timeout": "120"}
-    lab.document["pass_to_pass"] = ["go", "build", "./..."]
+    lab.put("project/cart/cart_test.go", OWN)
+    lab.document["pass_to_pass"] = ["go-tests", "cart/cart_test.go"]
     (first, _) = lab.document["comments"]
     first |= {"path": "cart/cart.go"}
     first |= {"oracle": {"file": "oracles/test_c0_test.go", "runner": "go", "folder": "cart"}}
@@ -82,7 +94,8 @@ def judged(lab: Any) -> None:
     assert lab.reasons(trial) == {"c0": "green"}
     assert [test.id for test in trial.results[0].tests] == ["TestEmpty", "TestOne"]
     lab.acting({"cart/cart.go": BASE.replace("len(prices)", sums("1"))})
-    assert lab.reasons(lab.trial()) == {"c0": "test failed"}
+    trial = lab.trial()
+    assert (lab.reasons(trial), trial.regressions) == ({"c0": "test failed"}, True)
     assert lab.left() == []
 
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from pytest_crab import serialization, verdict
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.steps import Step
@@ -140,12 +140,9 @@ def _breaks_tests(context: ScoringContext, run: Run | None) -> bool | None:
     """Return whether pass_to_pass fails; None if it was not started, or if it does not pass at head either."""
     if run is None or run.ending is Ending.UNINSTALLED:
         return None
-    broken = run.exit_code != 0
-    if run.ending is not Ending.COMPLETED or (broken and context.certified_runs):  # the proof has not run it at head
-        control = run_oracles(context, [], pass_to_pass=context.snapshot.head_tree).runs[PASS_TO_PASS]
-        if control.ending is not Ending.COMPLETED or control.exit_code != 0:
-            return None
-    return broken
+    broken = verdict.pass_to_pass_fault(run) is not None
+    unsure = run.ending is not Ending.COMPLETED or (broken and context.certified_runs)  # no proof has run it at head
+    return None if unsure and not tests_pass(context, context.snapshot.head_tree) else broken
 
 
 def _blame(

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab import harness, serialization
+from pytest_crab import harness, serialization, verdict
 from pytest_crab.ecosystems import needs_install, of_runner, runs_own_tests
 from pytest_crab.errors import InstallFailed
 from pytest_crab.instances import own_tests
@@ -58,13 +58,9 @@ def run_oracles(
 
     Raises BadInput, EngineError, StoreError, Cancelled.
     """
-    environment = context.instance.required_environment
     runs: list[harness.AnyRun] = [run_of(context, request) for request in requests]
     if pass_to_pass and context.instance.pass_to_pass:
-        command = context.instance.pass_to_pass
-        runs.append(
-            harness.CommandRun(id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=command)
-        )
+        runs.append(_pass_to_pass_run(context.instance, pass_to_pass))
     trees = {run.state for run in runs} | ({leaks.state} if leaks else set())
     states = {tree: context.snapshot.changes(tree) for tree in trees}
     installs, uninstalled = install_all(context, {run.state: states[run.state] for run in runs})
@@ -110,6 +106,17 @@ def run_of(context: ScoringContext, request: OracleRequest) -> harness.OracleRun
     )
 
 
+def _pass_to_pass_run(instance: Instance, tree: str) -> harness.CommandRun | harness.OwnTestsRun:
+    """Return the run of the project's command on a tree, or of the files of tests that the runner of its own takes."""
+    first, *files = command = instance.pass_to_pass
+    seconds, owner = instance.required_environment.timeout, of_runner(first)
+    if owner is None or not runs_own_tests(first):
+        return harness.CommandRun(id=PASS_TO_PASS, state=tree, seconds=seconds, command=command)
+    return harness.OwnTestsRun(
+        id=PASS_TO_PASS, state=tree, seconds=seconds, ecosystem=owner.name, files=tuple(files), names=()
+    )
+
+
 def own_tests_of(instance: Instance, oracle: Oracle) -> OwnTests | None:
     """Return the project's own tests that are an oracle; None for any other oracle. Raises BadInput."""
     if not runs_own_tests(oracle.runner):
@@ -125,7 +132,7 @@ def _text_of(instance: Instance, oracle: Oracle) -> str:
 def tests_pass(context: ScoringContext, tree: str) -> bool:
     """Return whether pass_to_pass, which the instance must have, passes on a tree. Raises EngineError, Cancelled."""
     run = run_oracles(context, [], pass_to_pass=tree).runs[PASS_TO_PASS]
-    return run.ending is Ending.COMPLETED and run.exit_code == 0
+    return verdict.pass_to_pass_fault(run) is None
 
 
 def _execute(

@@ -93,8 +93,10 @@ class ProofStep(Step[ProofResult]):
     @lazy
     def _proof_keys(self) -> Mapping[str, str]:
         """The keys of the proofs, computed once, since each reads its oracle's files."""
-        oracles = [comment.required_oracle for comment in self._context.instance.with_oracles]
-        return keys.proofs(self._context, harness.version_for(oracles))
+        instance = self._context.instance
+        runners = {comment.required_oracle.runner for comment in instance.with_oracles}
+        runners.update(filter(ecosystems.runs_own_tests, instance.pass_to_pass[:1]))
+        return keys.proofs(self._context, harness.version_for(runners))
 
     @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:
@@ -228,6 +230,5 @@ def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | N
     if leak is not None:
         return leak
     regressions = answers.runs.get(PASS_TO_PASS)
-    if regressions is not None and (regressions.ending is not Ending.COMPLETED or regressions.exit_code != 0):
-        return f"pass_to_pass does not pass at head (exit code {regressions.exit_code}, {regressions.ending})"
-    return None
+    fault = None if regressions is None else verdict.pass_to_pass_fault(regressions)
+    return None if fault is None else f"pass_to_pass does not pass at head ({fault})"

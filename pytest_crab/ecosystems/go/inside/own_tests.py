@@ -6,13 +6,13 @@ import time
 
 
 def run(host, run):
-    """Run the named tests of each folder; their outcomes, with the folder before each name."""
+    """Run the named tests of each folder, all where none is named; their outcomes, with the folder before each name."""
     go, tests = host.parts["go_runner"], run["tests"]
     end = time.monotonic() + run["seconds"]
     env, _ = host.environment()
     program = host.job["tools"]["go"]["program"]
     tops = sorted({name.partition("/")[0] for name in tests["names"]})
-    wanted = "^(%s)$" % "|".join(re.escape(top) for top in tops)
+    wanted = "^(%s)$" % "|".join(re.escape(top) for top in tops) if tops else "."
     outcomes = []
     for folder in host.folders(host.job["workdir"], tests["files"], lambda path: path.endswith("_test.go")):
         go.settle(host, run, env, folder)
