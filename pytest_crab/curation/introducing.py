@@ -25,7 +25,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources.git import MIRROR
+from pytest_crab.git_mirror import MIRROR
 from pytest_crab.sources.merge_base import mirror_folder
 from pytest_crab.sources.pull_refs import BlamedLine, MergedPull, PullRefs
 from pytest_crab.text import split_lines

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from pytest_crab.ecosystems.building import PackageRoute, install_script
@@ -66,6 +67,8 @@ class Tools:
     seeded: ClassVar[tuple[str, ...]] = ()
     #: The variable by which its programs find a bundle of CA certificates; None: they have none.
     bundle_variable: ClassVar[str | None] = None
+    #: The variables by which its programs have git fetch what they take from repositories, with git's own settings.
+    git_variables: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @property
     def local_base(self) -> str:

@@ -33,8 +33,13 @@ def is_dependency_update(author: str, title: str, paths: Sequence[str]) -> bool:
     """Return whether a pull request only updates dependencies: by an updater, or by its title and its files."""
     if any(name in author.lower() for name in _UPDATERS):
         return True
-    manifests = bool(paths) and all(_dependencies().fullmatch(PurePosixPath(path).name) for path in paths)
+    manifests = bool(paths) and all(map(says_dependencies, paths))
     return manifests and bool(_BUMP.search(title.strip()))
+
+
+def says_dependencies(path: str) -> bool:
+    """Return whether a file says which packages a project takes, by its name."""
+    return bool(_dependencies().fullmatch(PurePosixPath(path).name))
 
 
 @functools.cache

@@ -37,6 +37,7 @@ from pytest_crab.runtimes.environments import (
     packages_of,
     pins_nothing,
 )
+from pytest_crab.runtimes.git_route import GitRoute, git_route
 from pytest_crab.runtimes.inside.compiled import compiled_modules
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
@@ -369,8 +370,9 @@ def build_tree(
     snapshot.clone(tree)
     listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
+    git = git_route(folder / "gitconfig", tree, snapshot.tracked(), instance.required_environment.commands)
     if tool is not None:
-        return _build_with(tool, folder, instance, layout, build, check, confined=confined, hands_on=hands_on)
+        return _build_with(tool, folder, instance, layout, git, build, check, confined=confined, hands_on=hands_on)
     if not instance.required_environment.commands:
         return layout
     if layout.venv is None:
@@ -380,7 +382,7 @@ def build_tree(
     binds = {**layout.binds, layout.venv: str(folder / "venv")}
     workdir = instance.required_environment.workdir if confined else str(tree)
     view = View(
-        readable={**_readable(layout, without=layout.venv), **route_files()},
+        readable={**_readable(layout, without=layout.venv), **route_files(), **git.files},
         writable={layout.venv: folder / "venv", workdir: tree},
         masked=layout.masked,
         network=True,
@@ -388,7 +390,8 @@ def build_tree(
     )
     path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
     script = f"{_OUTSPOKEN}\n{install_script(instance.required_environment, constraints)}"
-    done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), INSTALL_SECONDS)
+    env = {**route_env(), **git.env, "PATH": path}
+    done = build(view, Command(argv=("sh", "-c", script), env=env), INSTALL_SECONDS)
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
     final = folder.parent / folder.name.removesuffix(NEW)
@@ -434,6 +437,7 @@ def _build_with(
     folder: Path,
     instance: Instance,
     layout: Layout,
+    git: GitRoute,
     build: Builder,
     check: Callable[[], None],
     *,
@@ -462,13 +466,15 @@ def _build_with(
     during, after = (CACHES, CACHES) if confined else (str(caches), str(final / "caches"))
     if environment.packages or environment.commands or has_caches:
         view = View(
-            readable={**{inside: Path(host) for inside, host in binds.items()}, **route_files()},
+            readable={**{inside: Path(host) for inside, host in binds.items()}, **route_files(), **git.files},
             writable=writable,
             network=True,
             cwd=workdir,
         )
         path = f"{Path(tool.program).parent}:/usr/local/bin:/usr/bin:/bin"
         env = {**tools.placed(tool, during).env, **tools.route_env(), "PATH": path, "CRAB_CACHES": after}
+        if git.env:
+            env |= {**tools.git_variables, **git.env}
         if hands_on:
             env["CRAB_HANDS_ON"] = during
         argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{tools.build_script(environment)}")

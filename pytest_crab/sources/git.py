@@ -10,17 +10,14 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.formats import format_names
+from pytest_crab.git_mirror import MIRROR, SETTINGS, is_local, owner_and_name, places
 from pytest_crab.sources import partial_clone, snapshot_store
 from pytest_crab.sources.git_cli import Git, GitError, create
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import GitSource, Instance
-
-#: Says where else repositories are: a folder or the start of a URL, to which /owner/name is added.
-MIRROR = "CRAB_GIT_MIRROR"
 
 _PASSED_ON = (
     *("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
@@ -31,9 +28,6 @@ _SLOW = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
 _SHOWN = 20
 _ANSWER_SECONDS = 30
 _FETCH_SECONDS = 1800
-
-#: A mirror on this machine may belong to another user, and may not offer every commit by its sha.
-_MIRROR_CONFIG = "[safe]\n\tdirectory = *\n[uploadpack]\n\tallowAnySHA1InWant = true\n"
 
 _NO_SUCH_OBJECT = ("not our ref", "not valid")
 _REFUSED = ("unadvertised object", "dumb http transport")
@@ -118,7 +112,7 @@ class GitFetcher:
         if missing:
             raise SourceUnreachable(
                 f"{facts.url} cannot be reached: set {MIRROR} to a folder or URL prefix that holds "
-                f"{_owner_and_name(facts.url)} (no answer from {', '.join(heard)})"
+                f"{owner_and_name(facts.url)} (no answer from {', '.join(heard)})"
             )
 
     def _answers(self, git: Git, place: str) -> bool:
@@ -171,25 +165,6 @@ def bring_history(url: str, cache: Path) -> Path:
     raise SourceUnreachable(f"{url} cannot be reached (no answer from {', '.join(heard)})")
 
 
-def places(url: str) -> Iterator[str]:
-    """Yield the folders and URLs to fetch a repository from, those of the mirror first."""
-    mirror = os.environ.get(MIRROR, "").rstrip("/")
-    if mirror:
-        mirror = mirror if "://" in mirror else str(Path(mirror).absolute())
-        yield f"{mirror}/{_owner_and_name(url)}.git"
-        yield f"{mirror}/{_owner_and_name(url)}"
-    yield url
-
-
-def _owner_and_name(url: str) -> str:
-    return "/".join(urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:])
-
-
-def is_local(place: str) -> bool:
-    """Return whether a place to fetch from is a folder of this machine."""
-    return "://" not in place
-
-
 @contextmanager
 def locked_cache(url: str, cache: Path, kind: str = "repositories") -> Iterator[Git]:
     """Yield the cache of one public repository, locked while the context lasts."""
@@ -206,7 +181,7 @@ def cached_repository(folder: Path) -> Git:
         create(aside)
         aside.rename(folder)
     _settings_folder(folder).mkdir(exist_ok=True)
-    (_settings_folder(folder) / ".gitconfig").write_text(_MIRROR_CONFIG)
+    (_settings_folder(folder) / ".gitconfig").write_text(SETTINGS)
     return Git(folder)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pytest_crab.sources.git import MIRROR
+from pytest_crab.git_mirror import MIRROR
 from pytest_crab.sources.git_cli import Git, GitError
 
 #: The mirror may belong to another user.

@@ -9,9 +9,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.git_mirror import MIRROR, is_local, places
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources import partial_clone
-from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
+from pytest_crab.sources.git import ask, locked_cache
 from pytest_crab.sources.git_cli import Commit, Git, GitError, Repo
 from pytest_crab.sources.git_trees import changed_files
 from pytest_crab.text import split_lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import BadInput
-from pytest_crab.sources.git import MIRROR
+from pytest_crab.git_mirror import MIRROR
 from pytest_crab.sources.git_cli import GitError, run
 
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import override
 
@@ -152,6 +153,7 @@ class RustTools(Tools):
     has_caches = True
     handed_on = ("home", "target", "made")
     bundle_variable = "CARGO_HTTP_CAINFO"
+    git_variables = MappingProxyType({"CARGO_NET_GIT_FETCH_WITH_CLI": "true"})
 
     @override
     def here(self) -> Tool | None:

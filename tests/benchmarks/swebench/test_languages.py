@@ -29,21 +29,43 @@ class Project(NamedTuple):
 
 
 CARGO = '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n'
-LOCK = "version = 3\n" + "".join(f'\n[[package]]\nname = "{name}"\nversion = "0.1.0"\n' for name in ("price", "shop"))
-#: Its fix takes one more crate, so that without it the lock is not what cargo would write.
+CRATE = {"Cargo.toml": CARGO.replace("shop", "coin"), "src/lib.rs": "pub const NONE: u32 = 0;\n"}
+COIN = "https://git.invalid/a/coin"
+LOCK = f"""\
+version = 3
+
+[[package]]
+name = "coin"
+version = "0.1.0"
+source = "git+{COIN}#HEAD_OF_COIN"
+
+[[package]]
+name = "price"
+version = "0.1.0"
+
+[[package]]
+name = "shop"
+version = "0.1.0"
+dependencies = [
+ "coin",
+ "price",
+]
+"""
+#: It takes a crate from another repository. Its fix takes one more of its own, so that without it the lock is not what
+#: cargo would write.
 RUST = Project(
     files={
         "Cargo.toml": '[workspace]\nmembers = ["price", "shop"]\n',
-        "Cargo.lock": LOCK + 'dependencies = [\n "price",\n]\n',
+        "Cargo.lock": LOCK,
         "price/Cargo.toml": CARGO.replace("shop", "price"),
         "price/src/lib.rs": "pub fn sum(prices: &[u32]) -> u32 {\n    prices.iter().sum()\n}\n",
-        "shop/Cargo.toml": CARGO,
-        "shop/src/lib.rs": "pub fn total(_: &[u32]) -> u32 {\n    0\n}\n",
+        "shop/Cargo.toml": f'{CARGO}[dependencies]\ncoin = {{ git = "{COIN}" }}\n',
+        "shop/src/lib.rs": "pub fn total(_: &[u32]) -> u32 {\n    coin::NONE\n}\n",
         "shop/src/right.rs": "pub use price::sum as total;\n",
         "shop/tests/it/main.rs": "mod cart;\n",
         "shop/tests/it/cart.rs": "#[test]\nfn is_empty() { assert_eq!(shop::total(&[]), 0); }\n",
     },
-    fix=("shop/Cargo.toml", "\n", '\n[lib]\npath = "src/right.rs"\n[dependencies]\nprice = { path = "../price" }\n'),
+    fix=("shop/Cargo.toml", "\n", '\nprice = { path = "../price" }\n[lib]\npath = "src/right.rs"\n'),
     tests=("shop/tests/it/cart.rs", "}\n", "}\n\n#[test]\nfn is_sum() { assert_eq!(shop::total(&[2, 2]), 4); }\n"),
     fail_to_pass=("cart::is_sum",),
     pass_to_pass=("cart::is_empty",),
@@ -214,6 +236,18 @@ def diff(path: str, old: str, new: str) -> str:
     return f"diff --git a/{path} b/{path}\n{''.join(lines)}"
 
 
+def commit(folder: Path, files: Mapping[str, str]) -> str:
+    """Make a repository of one commit, and return its sha."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(
     ("project", "language"),
@@ -238,20 +272,15 @@ def test_a_row_is_run_and_its_names_are_found(
 ) -> None:
     if project is AUTOMAKE and shutil.which("automake") is None:
         without("automake", "there is no automake")
-    folder = tmp_path / "mirror" / "a" / "shop"
-    for name, text in project.files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
-    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first")):
-        subprocess.run(["git", *words], cwd=folder, check=True)
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    coin = commit(tmp_path / "mirror/a/coin", CRATE)
+    files = {name: text.replace("HEAD_OF_COIN", coin) for name, text in project.files.items()}
+    base = commit(tmp_path / "mirror/a/shop", files)
     patches = []
     for path, old, new in (project.fix, project.tests):
         head, _, tail = project.files[path].rpartition(old)
         patches.append(diff(path, project.files[path], head + new + tail))
     row = {
-        "instance_id": "one", "repo": "a/shop", "base_commit": found.stdout.strip(), "patch": patches[0],
+        "instance_id": "one", "repo": "a/shop", "base_commit": base, "patch": patches[0],
         "test_patch": patches[1], "FAIL_TO_PASS": project.fail_to_pass, "PASS_TO_PASS": project.pass_to_pass,
     }  # fmt: skip
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
