@@ -55,6 +55,14 @@ def test_rust_has_all_features_where_those_that_are_asked_for_do_not_do(tmp_path
     assert [each.env["CARGOFLAGS"] for each in found] == ["--features b", "--all-features"]
 
 
+@pytest.mark.parametrize("root", ["[package]\n", "[workspace]\n"])
+def test_rust_builds_the_programs_of_the_root_for_tests_of_other_packages(tmp_path: Path, root: str) -> None:
+    files = {"Cargo.toml": root, "Cargo.lock": "", "a/Cargo.toml": "[package]\n", "a/tests/b.rs": "", "tests/c.rs": ""}
+    found = proposed("rust", tmp_path, files, "a/tests/b.rs")
+    assert [bool(each.build) for each in found] == [False, True][: 1 + (root == "[package]\n")]
+    assert not any(each.build for each in proposed("rust", tmp_path, files, "tests/c.rs"))
+
+
 @pytest.mark.parametrize(("level", "raised"), [("1.6", ["1.7", "9"]), ("1.7", []), ("11", [])])
 def test_java_builds_the_module_and_raises_only_what_no_jdk_takes(
     tmp_path: Path, level: str, raised: list[str]

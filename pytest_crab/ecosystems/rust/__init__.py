@@ -97,7 +97,8 @@ class Rust(Ecosystem):
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The Rust of this machine for the packages of the files, with the features that these ask for, then with all.
 
-        Nothing is noted for debuggers, which takes much of a compiler's time.
+        Nothing is noted for debuggers, which takes much of a compiler's time. At last the programs of the package at
+        the tree's root are built too, which tests of other packages may start.
         """
         asked = [_CONDITION.search((tree / file).read_text("utf-8", "replace")) for file in files
                  if file.endswith(".rs") and (tree / file).is_file()]  # fmt: skip
@@ -114,6 +115,8 @@ class Rust(Ecosystem):
         manifests = filter(Path.is_file, (tree / path / "Cargo.toml" for path in paths))
         if any("[features]" in each.read_text("utf-8", "replace") for each in manifests):
             yield dataclasses.replace(first, env={**env, "CARGOFLAGS": "--all-features"})
+        if "." not in paths and _is_package(tree / "Cargo.toml") and (tree / "Cargo.lock").is_file():
+            yield dataclasses.replace(first, build=("cargo build --bins",))
 
     @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:

@@ -79,18 +79,23 @@ crab_lock() {
 }
 """
 
-#: Fetches the crates, and compiles what the tests of each package need: an empty test stands for the oracle, and the
-#: manifest is as it was afterwards. Where the environment names folders, it is the packages in these alone. A package
-#: that does not compile is for the oracles to tell. What is large of that moves to the caches, where no run changes it,
-#: and a link takes its place, but for what cargo and the compiler write to in place: lists of sources, and what cargo
-#: notes of a package and of its build script. A build that is to hand its caches on packs that.
-_FETCH = """\
+#: Takes what a build before this one handed on. All files are newer than what it compiled.
+_TAKE = """\
+set -e
 caches=${CARGO_HOME%/home}
 mkdir -p "$CARGO_HOME" "$caches/target"
 if tar -tf "$caches/made/all.tar" > /dev/null 2>&1; then
     find . -type f -not -path "./.git/*" -exec touch {} +
     tar -xf "$caches/made/all.tar"
 fi
+"""
+
+#: Fetches the crates, and compiles what the tests of each package need: an empty test stands for the oracle, and the
+#: manifest is as it was afterwards. Where the environment names folders, it is the packages in these alone. A package
+#: that does not compile is for the oracles to tell. What is large of that moves to the caches, where no run changes it,
+#: and a link takes its place, but for what cargo and the compiler write to in place: lists of sources, and what cargo
+#: notes of a package and of its build script. A build that is to hand its caches on packs that.
+_FETCH = """\
 : > "$caches/empty.rs"
 roots=$* chosen=
 if [ "$roots" = . ]; then
@@ -167,7 +172,7 @@ class RustTools(Tools):
     @override
     def build_script(self, environment: Environment) -> str:
         known = f"moment={shlex.quote(environment.resolved or '')}\nset -- {shlex.join(environment.paths)}\n"
-        return f"{install_script(environment)}{known}{_LOCK}{_FETCH}"
+        return f"{_TAKE}{install_script(environment)}{known}{_LOCK}{_FETCH}"
 
     @override
     def route_env(self) -> dict[str, str]:
