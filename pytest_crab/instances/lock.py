@@ -38,12 +38,13 @@ _LINE_ENDS = "; git may have changed its line ends, which `* -text` in a .gitatt
 def content_digests(instance: Instance) -> dict[str, str]:
     """Return the digests of what decides an instance: its file, environment, source, and every file that it names.
 
-    Raises BadInput for a file or a tree that cannot be read.
+    One that is still being made has no file. Raises BadInput for a file or a tree that cannot be read.
     """
     folder = Path(instance.folder)
     named = {f"file {name}": _file_digest(folder, name) for name in named_files(instance)}
+    own = {"instance": _file_digest(folder, INSTANCE_FILE)} if (folder / INSTANCE_FILE).exists() else {}
     return {
-        "instance": _file_digest(folder, INSTANCE_FILE),
+        **own,
         "environment": serialization.digest(instance.environment),
         "source": _source_digest(instance),
         **named,
