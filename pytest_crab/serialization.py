@@ -21,9 +21,6 @@ from pytest_crab.text import cut
 
 T = TypeVar("T")
 
-#: What a plain value may be made of; a mapping's keys are strings.
-Plain = typing.Union[None, bool, int, float, str, "list[Any]", "dict[str, Any]"]
-
 #: A number as a person writes it; int and float would take more, such as 1_0, nan and other scripts' digits.
 _NUMBERS: dict[type, re.Pattern[str]] = {
     int: re.compile(r"[+-]?[0-9]{1,18}"),

@@ -74,6 +74,14 @@ class Certificate:
     #: The proposed environment in which the project's own tests run; None: there is none, or it was not asked.
     built: Environment | None = None
 
+    def require_look(self) -> Certificate:
+        """Return this one. Raises SourceUnreachable or EngineError where that is why nothing was looked at."""
+        if self.skipped is not None:
+            raise SourceUnreachable(self.skipped)
+        if self.of_machine is not None:
+            raise EngineError(self.of_machine)
+        return self
+
     @property
     def outcomes(self) -> dict[str, bool]:
         """By comment that was looked at here, whether its oracle is proved, and sound where it was audited."""

@@ -188,7 +188,7 @@ class _Finding:
         return to_instance(probed, folder)
 
     def _trial(self, instance: Instance) -> TrialContext:
-        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+        return TrialContext(instance, self._crew, self._run_context)
 
     def find(self) -> FoundEnvironment | str:
         """Return the environment, or why there is none.

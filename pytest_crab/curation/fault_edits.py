@@ -336,7 +336,7 @@ def _whole_lines(node: Node, source: bytes) -> tuple[int, int] | None:
     block = node.parent
     if block is None or block.type not in BLOCKS:
         return None
-    others = [one for one in statements(block) if one.id != node.id and not _is_text(one)]
+    others = [one for one in statements(block) if one.id != node.id and not is_text(one)]
     return _lines_of(node, source) if others or block.type in FILES else None
 
 
@@ -371,7 +371,7 @@ def _above(node: Node) -> Node | None:
     return node.prev_sibling
 
 
-def _is_text(node: Node) -> bool:
+def is_text(node: Node) -> bool:
     """Return whether a statement is only a text, as docstrings are."""
     return len(node.named_children) == 1 and node.named_children[0].type == "string"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
+from pytest_crab.curation.fault_edits import Edit, fault_edits, is_text, text_of
 from pytest_crab.curation.slight_edits import slight_edits
 from pytest_crab.ecosystems import behaviour, grammar_of
 from pytest_crab.ecosystems.contract import Grammar
@@ -94,18 +94,6 @@ class Mutant:
         return f"{self.path}:{self.line}: {self.before!r} becomes {self.after!r}"
 
 
-def mutants(path: str, source: bytes, lines: Collection[int], spans: Sequence[Span] | None = None) -> Iterator[Mutant]:
-    """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
-
-    With ``spans`` only those that leave out a node which touches one of them, or change an expression that does.
-
-    Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
-    never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
-    change nothing (see ``changes_code``), or the same as an earlier one. Raises EngineError where the extra is missing.
-    """
-    yield from distinct(drafts(path, source, lines, spans), {path: source})
-
-
 def distinct(found: Iterable[Mutant], sources: Mapping[str, bytes]) -> Iterator[Mutant]:
     """Yield the drafts that change what a file does, by its source (see ``changes_code``), none the same as an earlier.
 
@@ -121,9 +109,13 @@ def distinct(found: Iterable[Mutant], sources: Mapping[str, bytes]) -> Iterator[
 
 
 def drafts(path: str, source: bytes, lines: Collection[int], spans: Sequence[Span] | None = None) -> Iterator[Mutant]:
-    """Yield the mutants of a file, and those among them that ``changes_code`` leaves out, which takes longer to tell.
+    """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
 
-    Raises EngineError where the extra is missing.
+    With ``spans`` only those that leave out a node which touches one of them, or change an expression that does.
+
+    Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
+    never), named arguments (left out), whole statements (left out), and what fault_edits adds. ``distinct`` leaves out
+    those that change nothing, which takes longer to tell. Raises EngineError where the extra is missing.
     """
     grammar = grammar_of(path)
     if grammar is None:
@@ -327,7 +319,7 @@ def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) ->
     if node.children:
         yield from _of_part(node, source, grammar)
         yield from fault_edits(node, source)
-        if node.type in STATEMENTS and not _is_text(node):  # last: a fault edit without all its lines is the same
+        if node.type in STATEMENTS and not is_text(node):  # last: a fault edit without all its lines is the same
             yield Edit("statement", node, node.start_byte, node.end_byte, grammar.nothing)
         yield from slight_edits(node)
     else:
@@ -401,11 +393,6 @@ def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
     if before is not None and source[before.start_byte : before.end_byte] == b",":
         return before.start_byte, node.end_byte
     return node.start_byte, node.end_byte
-
-
-def _is_text(node: Node) -> bool:
-    """Return whether a statement is only a text, as docstrings are."""
-    return len(node.named_children) == 1 and node.named_children[0].type == "string"
 
 
 def _text(piece: bytes) -> str:

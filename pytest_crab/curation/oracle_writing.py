@@ -43,7 +43,7 @@ from pytest_crab.curation.proposed_environments import PROPOSED
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.errors import BadInput, CrabError, EngineError, SourceUnreachable
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
 from pytest_crab.runtimes.environments import packages_of, project_name
@@ -353,7 +353,7 @@ class _Proving:
         environment = self._candidate.environment or Environment(dockerfile=ecosystems.DEFAULT.name)
         candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
         instance = to_instance(candidate, folder)
-        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+        return TrialContext(instance, self._crew, self._run_context)
 
     def services(self, number: int, what: str = "oracle") -> Services:
         """Return the way to the model for one attempt."""
@@ -450,7 +450,7 @@ class _Proving:
     def open(self, found: ProvedOracle) -> tuple[TrialContext, ProvedComment]:
         """Return the context in which an oracle is proved, and its proof."""
         certificate = self._certify(found.comment, found.files, f"judged-{len(self.attempts)}", found.environment)
-        context = TrialContext(certificate.instance, self._crew, self._run_context, lambda _step: None)
+        context = TrialContext(certificate.instance, self._crew, self._run_context)
         return context, certificate.proven[0]
 
     def judge(self, found: ProvedOracle, written: Sequence[JudgedChange]) -> tuple[JudgedChange, ...]:
@@ -489,7 +489,7 @@ class _Proving:
 
     def _in(self, environment: Environment, pass_to_pass: tuple[str, ...] = ()) -> TrialContext:
         instance = dataclasses.replace(self._plain.instance, environment=environment, pass_to_pass=pass_to_pass)
-        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+        return TrialContext(instance, self._crew, self._run_context)
 
     def _certify(
         self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None
@@ -514,11 +514,7 @@ class _Proving:
         made = certificate.instance.environment if certificate.proved else certificate.built
         if environment is None and made is not None:
             self._built.append(made)
-        if certificate.skipped is not None:
-            raise SourceUnreachable(certificate.skipped)
-        if certificate.of_machine is not None:
-            raise EngineError(certificate.of_machine)
-        return certificate
+        return certificate.require_look()
 
 
 _SHOWN = (Role.HEAD, Role.REFERENCE)

@@ -39,10 +39,10 @@ class Linter:
     above: int | None = None
     #: The arguments by which the program prints its version.
     version: tuple[str, ...] = ("--version",)
-    #: The format of what it prints (docs/reference/command.md).
-    format: str
-    #: Makes that of what it prints. Raises ReviewerError where that says that the linter failed.
-    told: Callable[[str], str] | None = None
+    #: The format of what it prints (docs/reference/command.md), if that is one.
+    format: str = "rdjson"
+    #: Reads what it prints, where that is no format; see ``rdjson``. Raises ReviewerError where the linter failed.
+    remarks: Callable[[str], Iterable[Mapping[str, Any]]] | None = None
     #: The rules of what it says of a file or package that it looks at no further.
     stopping: tuple[str, ...] = ()
     #: With which it ends where it did its work.
@@ -54,6 +54,10 @@ class Linter:
     def is_of_environment(self) -> bool:
         """Return whether the environment itself has the program, and this machine need not."""
         return self.script is not None and self.above is None
+
+    def report(self, printed: str) -> str:
+        """Return what it printed in its format. Raises ReviewerError."""
+        return printed if self.remarks is None else rdjson(self.remarks(printed))
 
     def find(self) -> Path | None:
         """Return the program, of this package's environment first, else on PATH; None: it is not here."""

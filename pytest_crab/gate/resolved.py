@@ -8,8 +8,8 @@ from pytest_crab.results.outcomes import outcomes_of
 from pytest_crab.results.stability import stability
 from pytest_crab.results.summary import Summary
 
-#: The two, as options name them.
-RATE, RESOLVED = "rate", "resolved"
+#: The option's word for those of the rate.
+RATE = "rate"
 
 #: What a gate says of itself where it does not decide on the rate.
 ACCOUNT = "Caught means resolved alone here: by what the review's own near findings changed, with no other change."

@@ -540,7 +540,7 @@ class Trying:
         return [{name: word == _PASSED for name, (word, _) in one.items()} for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
-        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+        return TrialContext(instance, self._crew, self._run_context)
 
     def _sight(self, context: TrialContext) -> Sight:
         (comment,) = context.instance.with_oracles

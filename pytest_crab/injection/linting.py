@@ -54,9 +54,8 @@ def _findings(path: str, text: str) -> Counter[str]:
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}  # and no key
         done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=_SECONDS, check=False)
         problems: list[str] = []
-        said = done.stdout.decode("utf-8", "replace")
-        said = said if linter.told is None else linter.told(said)
-        review = read_review(said, problems, kind=ReportFormat(linter.format), root=folder, files=[path])
+        report = linter.report(done.stdout.decode("utf-8", "replace"))
+        review = read_review(report, problems, kind=ReportFormat(linter.format), root=folder, files=[path])
     if review is None or done.returncode not in linter.exit_codes:
         raise LookupError(path)
     return Counter(str(one.rule) for one in review.findings)

@@ -18,7 +18,6 @@ from pytest_crab.curation.near_misses import ChangedTree, OracleAnswer, OracleAn
 from pytest_crab.curation.oracle_mending import with_checks
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
-from pytest_crab.errors import EngineError, SourceUnreachable
 from pytest_crab.formats import format_percent
 from pytest_crab.injection import witnesses
 from pytest_crab.injection.deciding import write_files
@@ -235,12 +234,7 @@ def _certify(candidate: PullCandidate, scratch: str, runs: int, context: Curatio
     """
     crew, run_context = context.proving()
     repeated = dataclasses.replace(run_context, proof_runs=runs)
-    certificate = certify(_written(candidate, scratch), crew, repeated, context.notice)
-    if certificate.skipped is not None:
-        raise SourceUnreachable(certificate.skipped)
-    if certificate.of_machine is not None:
-        raise EngineError(certificate.of_machine)
-    return certificate
+    return certify(_written(candidate, scratch), crew, repeated, context.notice).require_look()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

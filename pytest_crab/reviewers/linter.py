@@ -147,7 +147,7 @@ class _LinterRun(CommandReviewer):
     @override
     def report(self, stdout: str) -> str:
         try:
-            return stdout if self.linter.told is None else self.linter.told(stdout)
+            return self.linter.report(stdout)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise self.bad_output([f"it is not what {self.linter.program} prints ({error!r})"], stdout) from error
 

@@ -10,9 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: The least RVS of a pull request: table 3 of the paper has 0.35, and section 3.2 has 0.3.
-LEAST_RVS, LEAST_RVS_IN_TEXT = 0.35, 0.3
-
 #: The paper's: so many comments, threads and requests for changes are a full depth.
 FULL_DEPTH = 20
 

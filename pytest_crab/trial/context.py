@@ -45,7 +45,7 @@ class StepContext(ScoringContext):
         instance: Instance,
         contestant: str,
         run_context: RunContext,
-        notice: Callable[[str], None],
+        notice: Callable[[str], None] = lambda _step: None,
         repeat: int = 1,
     ) -> None:
         self.instance = instance
@@ -298,7 +298,12 @@ class TrialContext(StepContext):
     """The context of one trial of a crew."""
 
     def __init__(
-        self, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], repeat: int = 1
+        self,
+        instance: Instance,
+        crew: Crew,
+        run_context: RunContext,
+        notice: Callable[[str], None] = lambda _step: None,
+        repeat: int = 1,
     ) -> None:
         super().__init__(instance, crew.spec.reviewer, run_context, notice, repeat)
         self.crew = crew

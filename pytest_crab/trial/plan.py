@@ -89,7 +89,7 @@ class _Planner:
     """A trial's steps, looked up in their order."""
 
     def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, repeat: int) -> None:
-        self._run = TrialRun(TrialContext(instance, crew, run_context, lambda _step: None, repeat), repeat)
+        self._run = TrialRun(TrialContext(instance, crew, run_context, repeat=repeat), repeat)
         self.states = dict.fromkeys(_steps_of(crew, run_context.explain), OPEN)
         self.costs: dict[str, float] = {}
         self._explains_all = run_context.explain is Explain.ALL

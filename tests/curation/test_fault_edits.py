@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import Mutant, mutants
+from pytest_crab.curation.mutation import Mutant, distinct, drafts
 
 CASES = {
     "guard": (
@@ -68,7 +68,8 @@ ELSEWHERE = {
 
 
 def made(operator: str, path: str, source: str) -> list[Mutant]:
-    return [one for one in mutants(path, source.encode(), range(1, 100)) if one.operator == operator]
+    content = source.encode()
+    return [one for one in distinct(drafts(path, content, range(1, 100)), {path: content}) if one.operator == operator]
 
 
 @pytest.mark.parametrize(("operator", "path"), ELSEWHERE)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import changed_spans, drafts, halves, may_hang, mutants, partly, statement_lines
+from pytest_crab.curation.mutation import (
+    Mutant,
+    changed_spans,
+    distinct,
+    drafts,
+    halves,
+    may_hang,
+    partly,
+    statement_lines,
+)
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems import grammar_of
 
@@ -24,6 +35,10 @@ def due(jobs, limit=10, *, strict=True):
     return sorted(found, key=str, reverse=True)[: limit - 1]
 '''
 ALL = range(1, 100)
+
+
+def mutants(path: str, source: bytes, *chosen: Any) -> Iterator[Mutant]:
+    return distinct(drafts(path, source, *chosen), {path: source})
 
 
 def changes(path: str, source: bytes, lines: range | set[int] = ALL) -> dict[tuple[str, int], set[tuple[str, str]]]:

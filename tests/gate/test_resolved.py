@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from pytest_crab.cli import main
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.references import load_reference
-from pytest_crab.gate.resolved import RATE, RESOLVED, decided_on
+from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.files import write_trials
@@ -60,7 +60,7 @@ def verdicts(summary: Summary) -> list[str]:
 def test_what_is_spoiled_is_resolved_and_a_side_effect_is_not() -> None:
     summary = summarise(trials("csnmub-"))
     assert verdicts(decided_on(summary, RATE)) == ["c", "m", "c", "m", "m", "b", "m"]
-    judged = decided_on(summary, RESOLVED)
+    judged = decided_on(summary, "resolved")
     assert verdicts(judged) == ["c", "c", "m", "m", "j", "b", "j"]
     (own,) = judged.reviewers
     assert {name: count for name, count in own.outcomes.items() if count} == {
@@ -73,10 +73,10 @@ def test_what_is_spoiled_is_resolved_and_a_side_effect_is_not() -> None:
 
 
 def test_repeats_keep_their_order_where_some_are_not_explained() -> None:
-    assert verdicts(decided_on(summarise([*trials("s-"), *trials("-m", repeat=2)]), RESOLVED)) == ["cj", "jm"]
+    assert verdicts(decided_on(summarise([*trials("s-"), *trials("-m", repeat=2)]), "resolved")) == ["cj", "jm"]
 
 
-@pytest.mark.parametrize(("on", "result"), [(RATE, GateResult.FAILED), (RESOLVED, GateResult.PASSED)])
+@pytest.mark.parametrize(("on", "result"), [(RATE, GateResult.FAILED), ("resolved", GateResult.PASSED)])
 def test_a_floor_rules_on_what_is_resolved(on: str, result: GateResult) -> None:
     (own,) = decided_on(summarise(trials("cssm")), on).reviewers
     counts = OracleCounts.of(own)
@@ -104,4 +104,4 @@ def test_two_runs_are_compared_by_what_is_resolved_alone(tmp_path: Path, monkeyp
     assert "resolved alone" in resolved.output
     assert "i20::c0" in compare().output
     assert "i20::c0" not in compare("--on=resolved").output
-    assert verdicts(load_reference([Path("after")], on=RESOLVED).summary) == 40 * ["c"]
+    assert verdicts(load_reference([Path("after")], on="resolved").summary) == 40 * ["c"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_crab.ecosystems.linters import Linter, rdjson
+from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.errors import ReviewerError
 from pytest_crab.text import output_lines
 
@@ -17,6 +17,7 @@ _GIVEN_UP = {
 
 
 def _remarks(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the findings of Cppcheck's own lines. Raises ReviewerError for a file that it gave up."""
     for line in output_lines(text):
         path, start, rule, message = line.split("\t", 3)
         if rule in _GIVEN_UP:
@@ -26,19 +27,13 @@ def _remarks(text: str) -> Iterator[dict[str, Any]]:
         yield {"path": path, "start": int(start), "message": message, "rule": rule, "severity": "WARNING"}
 
 
-def told(text: str) -> str:
-    """Return the findings of Cppcheck's own lines. Raises ReviewerError for a file that it gave up."""
-    return rdjson(_remarks(text))
-
-
 LINTER = Linter(
     program="cppcheck",
     arguments=(
         *("--quiet", "--inline-suppr", "--enable=warning,performance,portability,style"),
         *("--template={file}\\t{line}\\t{id}\\t{message}", "--output-file=/dev/stdout"),
     ),
-    format="rdjson",
-    told=told,
+    remarks=_remarks,
     exit_codes=(0,),
     source="it is a package of most systems",
 )

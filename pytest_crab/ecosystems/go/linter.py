@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_crab.ecosystems.linters import COMPILER, Linter, in_each_folder, rdjson, remarks_of
+from pytest_crab.ecosystems.linters import COMPILER, Linter, in_each_folder, remarks_of
 from pytest_crab.errors import ReviewerError
 
 #: It compiles what it looks at, so it is run on whole packages, each in its own module.
@@ -20,7 +20,12 @@ _COMPILER = re.compile(r"(?:vet: )?(?P<path>[^\s:]+\.go):(?P<start>\d+):\d+: (?P
 _MISSING = re.compile(r"no required module|cannot find (?:module|package)|could not import|is not in std|go\.sum entry")
 
 
-def _remarks(folder: str, text: str) -> Iterator[dict[str, Any]]:
+def _remarks(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the findings of all packages; what the compiler cannot read is one too. Raises ReviewerError."""
+    return remarks_of("go vet", text, _remarks_in)
+
+
+def _remarks_in(folder: str, text: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder()
     at = 0
     while at < len(text):
@@ -54,12 +59,7 @@ def _remark(folder: str, rule: str, one: dict[str, str]) -> dict[str, Any]:
     return {"path": path, "start": int(line), "end": int(end), "message": one["message"], "rule": rule}
 
 
-def told(text: str) -> str:
-    """Return the findings of all packages; what the compiler cannot read is one too. Raises ReviewerError."""
-    return rdjson(remarks_of("go vet", text, _remarks))
-
-
 LINTER = Linter(
-    program="go", script=_SCRIPT, version=("version",), format="rdjson", told=told, stopping=(COMPILER,),
+    program="go", script=_SCRIPT, version=("version",), remarks=_remarks, stopping=(COMPILER,),
     exit_codes=(0,), source="it comes with Go",
 )  # fmt: skip

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_crab.ecosystems.linters import Linter, needs, rdjson
+from pytest_crab.ecosystems.linters import Linter, needs
 
 _CONFIG = (importlib.resources.files(__package__) / "lint" / "eslint.config.mjs").read_text(encoding="utf-8")
 
@@ -23,6 +23,7 @@ _UNKNOWN = "Definition for rule"
 
 
 def _remarks(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the findings of ESLint's own report."""
     for file in json.loads(text):
         for one in file["messages"]:
             if not one["message"].startswith(_UNKNOWN):
@@ -36,12 +37,7 @@ def _remarks(text: str) -> Iterator[dict[str, Any]]:
                 }
 
 
-def told(text: str) -> str:
-    """Return the findings of ESLint's own report."""
-    return rdjson(_remarks(text))
-
-
 LINTER = Linter(
-    program="eslint", script=_SCRIPT, above=3, format="rdjson", told=told, stopping=("syntax",), exit_codes=(0,),
+    program="eslint", script=_SCRIPT, above=3, remarks=_remarks, stopping=("syntax",), exit_codes=(0,),
     source="npm install -g eslint @eslint/js typescript-eslint",
 )  # fmt: skip

@@ -72,13 +72,13 @@ def python_support(folder: Path) -> PythonSupport:
 
 def requirement_files(tree: Path, folder: str) -> tuple[str, ...]:
     """Return the requirements files for running a project, as paths in the tree; its own before the root's."""
-    return tuple(_unique(path for top in _unique([folder, "."]) for path in _main_files(tree, top)))
+    return tuple(dict.fromkeys(path for top in dict.fromkeys([folder, "."]) for path in _main_files(tree, top)))
 
 
 def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
     """Return the requirements files for tests and development, as paths in the tree."""
     found = []
-    for top in _unique([folder, "."]):
+    for top in dict.fromkeys([folder, "."]):
         places = [top, *(f"{top}/{name}" for name in ("requirements", "test", "tests", "test/units"))]
         for place in places:
             files = sorted(path for path in (tree / place).glob("*.txt") if path.is_file() and not path.is_symlink())
@@ -86,7 +86,7 @@ def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
                 relative = path.relative_to(tree).as_posix()
                 if "requirements" in relative and TESTING.search(relative.removesuffix(".txt")):
                     found.append(relative)
-    return tuple(_unique(found))
+    return tuple(dict.fromkeys(found))
 
 
 def build_requirements(folder: Path) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def build_requirements(folder: Path) -> tuple[str, ...]:
         found.append("wheel")
     if any(item.startswith("hatchling") for item in found):
         found.append("editables")
-    return tuple(_unique(found))
+    return tuple(dict.fromkeys(found))
 
 
 def names_sources(folder: Path) -> bool:
@@ -113,11 +113,11 @@ def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
     commented file with its own ``src`` and ``lib``, and the folder with the topmost package of a commented module.
     """
     found = ["."]
-    for top in _unique([".", *(folder for path in paths if (folder := project_folder(tree, path)))]):
+    for top in dict.fromkeys([".", *(folder for path in paths if (folder := project_folder(tree, path)))]):
         found.append(top)
         found.extend(_join(top, name) for name in _ROOTS if _holds_packages(tree / top / name))
     found.extend(root for path in paths if (root := _package_root(tree, path)))
-    return tuple(_unique(found))
+    return tuple(dict.fromkeys(found))
 
 
 def provides(tree: Path, roots: Sequence[str], module: str) -> bool:
@@ -152,10 +152,6 @@ def _holds_packages(folder: Path) -> bool:
 
 def _join(top: str, name: str) -> str:
     return name if top == "." else f"{top}/{name}"
-
-
-def _unique(items: Any) -> list[Any]:
-    return list(dict.fromkeys(items))
 
 
 def text_of(path: Path) -> str:

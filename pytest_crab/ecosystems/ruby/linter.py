@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_crab.ecosystems.linters import Linter, rdjson
+from pytest_crab.ecosystems.linters import Linter
 
 
 def _remarks(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the findings of RuboCop's own report."""
     for file in json.loads(text)["files"]:
         for one in file["offenses"]:
             yield {
@@ -22,16 +23,10 @@ def _remarks(text: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def told(text: str) -> str:
-    """Return the findings of RuboCop's own report."""
-    return rdjson(_remarks(text))
-
-
 LINTER = Linter(
     program="rubocop",
     arguments=("--force-default-config", "--cache", "false", "--only", "Lint,Security", "--format", "json", "--"),
-    format="rdjson",
-    told=told,
+    remarks=_remarks,
     stopping=("Lint/Syntax",),
     apart="ruby -e 'puts RUBY_VERSION' > .ruby-version",  # else it reads the syntax of an old Ruby
     source="it is a package of Debian, and a gem",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab.ecosystems.linters import COMPILER, Linter, in_each_folder, rdjson, remarks_of
+from pytest_crab.ecosystems.linters import COMPILER, Linter, in_each_folder, remarks_of
 from pytest_crab.text import output_lines
 
 #: Of each package with one of the files. Paths that the compiler prints begin at the workspace, which is told first.
@@ -31,7 +31,15 @@ folders() {
 )
 
 
-def _remarks(folder: str, text: str) -> Iterator[dict[str, Any]]:
+def _remarks(text: str) -> Iterable[Mapping[str, Any]]:
+    """Return the findings that the compiler's messages are, each once: targets of a package share files.
+
+    Raises ReviewerError.
+    """
+    return {json.dumps(one): one for one in remarks_of("cargo", text, _remarks_in)}.values()
+
+
+def _remarks_in(folder: str, text: str) -> Iterator[dict[str, Any]]:
     root = PurePosixPath(folder)
     for line in output_lines(text):
         if not line.startswith("{"):  # it is of stderr
@@ -65,16 +73,7 @@ def _helps(message: dict[str, Any]) -> Iterator[str]:
             yield f"help: {child['message']}" + (f": `{written[0]}`" if len(written) == 1 else "")
 
 
-def told(text: str) -> str:
-    """Return the findings that the compiler's messages are, each once: targets of a package share files.
-
-    Raises ReviewerError.
-    """
-    found = {json.dumps(one): one for one in remarks_of("cargo", text, _remarks)}
-    return rdjson(found.values())
-
-
 LINTER = Linter(
-    program="cargo", script=_SCRIPT, version=("clippy", "--version"), format="rdjson", told=told,
+    program="cargo", script=_SCRIPT, version=("clippy", "--version"), remarks=_remarks,
     stopping=(COMPILER,), exit_codes=(0,), source="rustup component add clippy",
 )  # fmt: skip

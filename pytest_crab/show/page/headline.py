@@ -78,15 +78,15 @@ def run_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     facts = {
         "Reviewers": ", ".join(map(_with_version, reviewers)),
         "Coding agent": _agents(reviewers),
-        "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
+        "Models": ", ".join(dict.fromkeys(_models(reviewers))) or "none on record",
         "Oracle errors": "" if errors is None else errors.words(),
         "False alarms": "; ".join(f"{label(one)} {line}" for one in reviewers if (line := clean_line(one)) is not None),
         "Repeats": str(max((one.repeats for one in reviewers), default=0)),
-        "Runtime": ", ".join(_distinct(name for one in reviewers for name in one.runtimes)),
+        "Runtime": ", ".join(dict.fromkeys(name for one in reviewers for name in one.runtimes)),
         "Versions": ", ".join(
             f"{name} {version}"
             for part, name in (("pytest_crab", "pytest-crab"), ("harness", "harness"))
-            for version in _distinct(word for one in reviewers for word in one.versions.get(part, ()))
+            for version in dict.fromkeys(word for one in reviewers for word in one.versions.get(part, ()))
         ),
         "Part of the run": summary.shard or "",
     }
@@ -150,10 +150,6 @@ def set_words(summary: Summary) -> str:
         f"{format_count(instances, 'pull request')}{f' ({origins})' if origins else ''}{origin}, "
         f"with {' and '.join(format_count(count, word) for word, count in counted.items())}"
     )
-
-
-def _distinct(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(words))
 
 
 def banners(summary: Summary) -> Iterator[tuple[str, str]]:

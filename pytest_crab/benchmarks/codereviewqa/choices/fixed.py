@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,14 +28,27 @@ from pytest_crab.types.reviews import FREE
 FIXED = "fixed"
 
 
+class _FixedAnswerer(Answerer):
+    """Chooses a letter for each question by itself."""
+
+    measure = FIXED
+    singly = raw = False
+
+    @override
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
+
+    @abstractmethod
+    def _letter(self, question: Question) -> str:
+        """Return the letter for a question."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantAnswerer(Answerer):
+class ConstantAnswerer(_FixedAnswerer):
     """Chooses the same ``letter`` each time; of its answers, exactly one in as many as there are options is right."""
 
     letter: str = "A"
 
-    measure = FIXED
-    singly = raw = False
     free = True
 
     def __post_init__(self) -> None:
@@ -46,19 +60,17 @@ class ConstantAnswerer(Answerer):
         return {"adapter": "constant", "letter": self.letter}
 
     @override
-    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions), usage=FREE)
+    def _letter(self, question: Question) -> str:
+        return self.letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomAnswerer(Answerer):
+class RandomAnswerer(_FixedAnswerer):
     """Chooses each letter equally often."""
 
     #: The same seed gives the same answers.
     seed: int = 0
 
-    measure = FIXED
-    singly = raw = False
     free = True
 
     @override
@@ -66,9 +78,6 @@ class RandomAnswerer(Answerer):
         return {"adapter": "random", "seed": self.seed}
 
     @override
-    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
-
     def _letter(self, question: Question) -> str:
         draw = random.Random(f"{self.seed} {serialization.digest(question)}")  # noqa: S311 - no secret
         return draw.choice(question.letters)
@@ -89,10 +98,7 @@ class RightAnswerer(Answerer):
         return _Right(correct_options(instance))
 
 
-class _Right(Answerer):
-    measure = FIXED
-    singly = raw = False
-
+class _Right(_FixedAnswerer):
     def __init__(self, correct: frozenset[str]) -> None:
         self._correct = correct
 
@@ -101,9 +107,6 @@ class _Right(Answerer):
         return {"adapter": "right", "correct": sorted(self._correct)}
 
     @override
-    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
-
     def _letter(self, question: Question) -> str:
         (place,) = (place for place, option in enumerate(question.options) if option in self._correct)
         return LETTERS[place]
