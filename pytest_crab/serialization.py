@@ -12,7 +12,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +41,11 @@ _EXACT = (str, int, bool)
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
+def is_plain(values: Iterable[Any]) -> bool:
+    """Return whether all of these are texts, numbers, truth values and None, which JSON has as they are."""
+    return _AS_THEY_ARE.issuperset(map(type, values))
+
+
 def dump(value: Any) -> Any:
     """Return ``value`` as plain JSON data; records become mappings without their None fields."""
     if type(value) in _AS_THEY_ARE:
@@ -53,18 +58,19 @@ def dump(value: Any) -> Any:
 
 def unfold(value: Any) -> Any:
     """Return ``value`` as ``dump`` does, but what a mapping or a list holds is as it was."""
-    if type(value) in _AS_THEY_ARE:
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if kind is not dict and dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = ((name, getattr(value, name)) for name in _fields(type(value)))
         return {name: item for name, item in pairs if item is not None}
     if isinstance(value, enum.Enum):
         return value.value
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted(map(dump, value))
-    return list(value) if isinstance(value, (list, tuple)) else value
+    return sorted(map(dump, value)) if isinstance(value, (set, frozenset)) else value
 
 
 def load(path: Path) -> Any:
@@ -216,7 +222,11 @@ def _record(cls: Any, value: Any, problems: list[str], at: _Place) -> Any:
             problems.append(f"{_name((at, key))} is not a known key; the keys here are {_commas(fields)}")
             continue
         name, exact, convert = field
-        values[name] = _shared(item) if type(item) is exact else convert(item, problems, (at, key))
+        given = type(item)
+        if given is not exact:
+            values[name] = convert(item, problems, (at, key))
+        else:  # most are texts, and a call of _shared for each takes longer
+            values[name] = sys.intern(item) if given is str and len(item) <= _SHARED else item
     if not value.keys() >= needed:
         missing = [_name((at, key)) for key in fields if key in needed and key not in value]
         problems.append(f"{_commas(missing)} {'is' if len(missing) == 1 else 'are'} missing")
@@ -243,6 +253,8 @@ def _is_list(value: Any, problems: list[str], at: _Place) -> bool:
 def _list(kind: Any, convert: _Converter, value: Any, problems: list[str], at: _Place) -> Any:
     if not _is_list(value, problems, at):
         return None
+    if not value:
+        return ()
     if kind is str and all([type(item) is str for item in value]):  # noqa: C419 - a generator takes twice as long
         return tuple(map(_shared, value))
     return tuple([convert(item, problems, (at, n)) for n, item in enumerate(value)])

@@ -138,7 +138,7 @@ def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:
     write_atomically(path, chunks, SHARED)
 
 
-_encode = json.JSONEncoder(allow_nan=False).encode
+_encode = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 #: What holds a few nested parts is one line of at most so many characters: an oracle with its labels, or a rate.
 _FEW, _SHORT = 4, 400
 
@@ -170,7 +170,10 @@ def _laid_out(record: object, margin: str = "\n") -> Iterator[str]:
 
 def _one_line(value: object) -> str | None:
     """Return the JSON of unfolded data; None if what it holds is nested itself, or nested and not short."""
-    nested = [part for part in map(serialization.unfold, _parts(value)) if _parts(part)]
+    parts = _parts(value)
+    if serialization.is_plain(parts):
+        return _encode(value)
+    nested = [part for part in map(serialization.unfold, parts) if _parts(part)]
     if not nested:
         return _encode(serialization.dump(value))
     if len(nested) > _FEW or any(_parts(serialization.unfold(one)) for part in nested for one in _parts(part)):

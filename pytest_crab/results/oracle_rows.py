@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,43 +88,42 @@ def _of_latest(trials: Iterable[Trial], value: Callable[[Trial], T]) -> Iterable
 
 
 def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
-    shared = {
-        "instance": trial.instance,
-        "repo": trial.repo,
-        "provenance": trial.provenance.value,
-        "reviewer": trial.reviewer,
-        "agent": trial.agent,
-        "runtime": trial.runtime,
-        "repeat": trial.repeat,
-        "findings": None if trial.review is None else trial.review.size,
-        "regressions": trial.regressions,
-        "cost_usd": whole_sum(costs_of(trial)),
-        "seconds": trial.seconds,
-        "variant": trial.variant,
-        "privileged": ", ".join(trial.privileged) or None,
-        "leaky": ", ".join(trial.leaky) or None,
-        "simulated": trial.simulated,
-    }
+    """Yield the values of COLUMNS."""
+    before = (
+        trial.instance,
+        trial.repo,
+        trial.provenance.value,
+        trial.reviewer,
+        trial.agent,
+        trial.runtime,
+        trial.repeat,
+    )
+    after = (
+        None if trial.review is None else trial.review.size,
+        trial.regressions,
+        whole_sum(costs_of(trial)),
+        trial.seconds,
+        trial.variant,
+        ", ".join(trial.privileged) or None,
+        ", ".join(trial.leaky) or None,
+        trial.simulated,
+    )
     for result in trial.results:
-        own = {
-            "comment": result.comment,
-            "category": result.place.category,
-            "kind": result.place.kind,
-            "verdict": result.verdict.value,
-            "reason": result.reason.value,
-            "resolvable": result.place.resolvable,
-            **_explained(trial.explanations.get(result.comment)),
-        }
-        yield _in_order({**shared, **own})
+        yield (
+            *before,
+            result.comment,
+            result.place.category,
+            result.place.kind,
+            result.verdict.value,
+            result.reason.value,
+            *_explained(trial.explanations.get(result.comment)),
+            result.place.resolvable,
+            *after,
+        )
 
 
-_in_order = itemgetter(*COLUMNS)
-
-
-def _explained(one: Explanation | None) -> dict[str, Any]:
-    if one is None:
-        return {"explained": None, "found": None, "resolved_alone": None}
-    return {"explained": one.outcome.value, "found": one.found, "resolved_alone": one.alone}
+def _explained(one: Explanation | None) -> tuple[Any, ...]:
+    return (None, None, None) if one is None else (one.outcome.value, one.found, one.alone)
 
 
 def _cells(row: Iterable[Any]) -> list[Any]:

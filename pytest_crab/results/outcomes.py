@@ -73,8 +73,7 @@ class OracleRecord:
 
     def counts(self) -> Measured:
         """Return the counts of its verdicts, as comparisons take them."""
-        caught, missed = self.verdicts.count(CAUGHT), sum(map(self.verdicts.count, (MISSED, EMPTY)))
-        return Measured(repo=self.repo, caught=caught, missed=missed, unknown=len(self.verdicts) - caught - missed)
+        return _counts(self.repo, self.verdicts)
 
     def share(self, outcome: str) -> Fraction:
         """The share of repeats that came to this outcome."""
@@ -90,6 +89,12 @@ class OracleRecord:
 
 
 #: Cached from here on: there are few strings of verdicts and few fractions, and many oracles.
+
+
+@functools.lru_cache(4096)
+def _counts(repo: str, verdicts: str) -> Measured:
+    caught, missed = verdicts.count(CAUGHT), sum(map(verdicts.count, (MISSED, EMPTY)))
+    return Measured(repo=repo, caught=caught, missed=missed, unknown=len(verdicts) - caught - missed)
 
 
 @functools.cache

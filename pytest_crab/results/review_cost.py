@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_crab import diffs
 from pytest_crab.statistics.comparison import Key
@@ -47,13 +48,12 @@ class CleanReviews:
         return self.findings / self.reviews
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialLoad:
+class TrialLoad(NamedTuple):  # as TrialRow is one
     """One trial's part of a burden."""
 
     findings: int | None
     #: The findings that name a file.
-    placed: int = 0
+    placed: int
     caught: bool
     known: bool
     #: The findings' places by oracle; None: not attributed.
@@ -61,7 +61,7 @@ class TrialLoad:
     added: int | None
     removed: int | None
     #: Whether the revision has any content.
-    changed: bool = False
+    changed: bool
 
 
 def load(trial: Trial) -> TrialLoad:
@@ -88,8 +88,10 @@ def load(trial: Trial) -> TrialLoad:
 
 def _explained_effects(trial: Trial) -> dict[Key, tuple[int, ...]] | None:
     """Return the places of the findings that each catch needs; None where that of a catch cannot be told."""
+    if not trial.explanations:
+        return None
     found = {one.comment: trial.explanations.get(one.comment) for one in trial.having(Verdict.CAUGHT)}
-    if not trial.explanations or any(one is None or one.outcome is ExplainedOutcome.UNCLEAR for one in found.values()):
+    if any(one is None or one.outcome is ExplainedOutcome.UNCLEAR for one in found.values()):
         return None
     return {
         (trial.instance, comment): tuple(number - 1 for number in one.findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,12 +35,21 @@ class Cell:
     values: Mapping[str, float | None]
     #: The position, from 0, of the finding that hits the comment, for each ruler that can say it.
     found: Mapping[str, int] = field(default_factory=dict)
-    #: The finding that lies there, else the one that a judge says hits the comment.
+    #: The finding that lies there, else the one that a judge says hits the comment; None where rulers do not differ.
     matched: str | None = None
 
     def differs(self, hit_rulers: Iterable[str]) -> bool:
         """Return whether, of these rulers that know hits, one has a hit here and another has none."""
-        return {0.0, 1.0} <= {self.values.get(ruler) for ruler in hit_rulers}
+        return _differ(self.values, hit_rulers)
+
+
+def _differ(values: Mapping[str, float | None], hit_rulers: Iterable[str]) -> bool:
+    return {0.0, 1.0} <= set(map(values.get, hit_rulers))
+
+
+#: Many cells hold the same few.
+_same_values = functools.lru_cache(4096)(dict[str, "float | None"])
+_same_found = functools.lru_cache(4096)(dict[str, int])
 
 
 def hit_rulers_of(trial: Trial) -> tuple[str, ...]:
@@ -63,6 +73,7 @@ def cells_of(
     """
     assert trial.review is not None
     findings, judges = trial.review.findings, judged or {}
+    hit_rulers = (*hit_rulers_of(trial), *judges)
     told = has_texts(trial.review)
     tests = {score.subject: score.value for score in trial.scores if score.scorer == OracleScorer.name and _of(score)}
     places = match_by_place(findings, trial.comments, rule)
@@ -79,7 +90,7 @@ def cells_of(
         values |= {name: _hit_value(judge, comment.id) for name, judge in judges.items()}
         values |= _similar(text, findings, similarities) if similarities and told else {}
         found = {**by_place, **_hits_by_ruler(comment.id, own, judges, findings)}
-        at = next(iter(found.values()), None)
+        at = next(iter(found.values())) if found and _differ(values, hit_rulers) else None
         yield Cell(
             instance=trial.instance,
             repo=trial.repo,
@@ -87,8 +98,8 @@ def cells_of(
             repeat=trial.repeat,
             comment=comment.id,
             text=text,
-            values=values,
-            found=found,
+            values=_same_values(tuple(values.items())),
+            found=_same_found(tuple(found.items())),
             matched=None if at is None else findings[at].body,
         )
 

@@ -210,7 +210,7 @@ def _by_language(row: TrialRow) -> TrialRow:
     """Return a row whose oracles have the language of their instance as one more label."""
     own = {LANGUAGE: row.language} if row.language else {}
     oracles = (dataclasses.replace(one, labels={**own, **one.labels}) for one in row.oracles)
-    return dataclasses.replace(row, oracles=tuple(oracles))
+    return row._replace(oracles=tuple(oracles))
 
 
 def _missed(row: TrialRow) -> Mapping[str, Explanation]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from pytest_crab.statistics.matching import largest_matching
@@ -73,10 +73,7 @@ def match_by_paper(
 
     The paper names no distance; ``most_apart`` allows one.
     """
-    by_file: dict[tuple[str | None, Side | None], list[int]] = {}
-    for number, comment in enumerate(comments):
-        by_file.setdefault((comment.path, comment.side), []).append(number)
-    indexes = {file: _LineIndex(numbers, comments) for file, numbers in by_file.items() if file[0] is not None}
+    indexes = _line_indexes(tuple(comments))
     line = {
         at: indexes[file].numbers_at(finding.lines, most_apart)
         for at, finding in enumerate(findings)
@@ -84,6 +81,15 @@ def match_by_paper(
     }
     semantic = {at: [number for number in numbers if same(at, number)] for at, numbers in line.items()}
     return Matches(line=tuple(largest_matching(line).items()), semantic=tuple(largest_matching(semantic).items()))
+
+
+@lru_cache(maxsize=1024)  # each review of an instance is held against the same comments
+def _line_indexes(comments: tuple[Place, ...]) -> Mapping[tuple[str | None, Side | None], _LineIndex]:
+    """Return the comments by their file and side, of those that name a file."""
+    by_file: dict[tuple[str | None, Side | None], list[int]] = {}
+    for number, comment in enumerate(comments):
+        by_file.setdefault((comment.path, comment.side), []).append(number)
+    return {file: _LineIndex(numbers, comments) for file, numbers in by_file.items() if file[0] is not None}
 
 
 class _LineIndex:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
-from pytest_crab.statistics.clusters import LEVEL, difference_estimate
+from pytest_crab.statistics.clusters import LEVEL, DifferenceEstimate, difference_estimate
 from pytest_crab.statistics.paired import mcnemar, two_sided
 from pytest_crab.types import UNNAMED_REPOSITORY
 
@@ -149,35 +149,39 @@ def compare(
     ``unit`` is what clusters are: with REPOSITORY the numbers speak for other repositories too.
     """
     keys = [key for key in before if key in after]
+    means = {key: (before[key].value, after[key].value) for key in keys}
+    values = {key: (old, new) for key, (old, new) in means.items() if old is not None and new is not None}
     bare = Comparison(
         pairs=len(keys),
         known=0,
         doubtful=sum(before[key].unknown + after[key].unknown > 0 for key in keys),
-        unmeasured=sum(before[key].value is None and after[key].value is None for key in keys),
+        unmeasured=list(means.values()).count((None, None)),
         only_before=len(before) - len(keys),
         only_after=sum(key not in before for key in after),
         level=level,
     )
-    known = [key for key in keys if before[key].value is not None and after[key].value is not None]
     if not keys:
         return bare
     repos = {key: after[key].repo for key in keys}
     clusters = clusters_of(keys, repos, unit)
-    worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
-    best = worst  # where all is known
-    if bare.doubtful:
+    differences = [new - old for old, new in values.values()]
+    sure = len(values) == len(keys) and not bare.doubtful
+    if sure:  # the worst and the best are what is known
+        worst = best = difference_estimate(differences, clusters.labels)
+    else:
+        worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
         best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
     bare = dataclasses.replace(
         bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_drop, p_gain=worst.p_gain
     )
-    if not known:
+    if not values:
         return bare
-    values = {key: (before[key].value or 0.0, after[key].value or 0.0) for key in known}
-    own, other = clusters_of(known, repos, unit), clusters_of(known, repos, REPOSITORY)
-    found = _compare_known(bare, values, own)
+    own = clusters if sure else clusters_of(list(values), repos, unit)
+    other = clusters_of(list(values), repos, REPOSITORY)
+    found = _compare_known(bare, values, own, worst if sure else difference_estimate(differences, own.labels))
     if len(set(other.labels)) == len(set(own.labels)):
         return found
-    elsewhere = difference_estimate([new - old for old, new in values.values()], other.labels).interval(level)
+    elsewhere = difference_estimate(differences, other.labels).interval(level)
     return dataclasses.replace(found, elsewhere=other.interval(elsewhere))
 
 
@@ -218,12 +222,13 @@ def oracle_name(key: Key) -> str:
     return "::".join(key)
 
 
-def _compare_known(bare: Comparison, values: Mapping[Key, tuple[float, float]], clusters: Clusters) -> Comparison:
+def _compare_known(
+    bare: Comparison, values: Mapping[Key, tuple[float, float]], clusters: Clusters, estimate: DifferenceEstimate
+) -> Comparison:
     differences = [new - old for old, new in values.values()]
     lost = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value < -1e-9)
     gained = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value > 1e-9)
     count = len(values)
-    estimate = difference_estimate(differences, clusters.labels)
     return dataclasses.replace(
         bare,
         known=count,

@@ -30,7 +30,7 @@ DETAILS = "<!-- details -->"
 INDEX = "<!-- index -->"
 
 #: Made once: ``json.dumps`` makes an encoder for each call that has options.
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 
 _CONNECT = "connect-src 'self'; "
 

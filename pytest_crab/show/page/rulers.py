@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -78,14 +79,12 @@ class RulersSection:
 
 
 class RulersBuilder:
-    """A section in the making: of texts only the first part is kept, and only where rulers differ."""
+    """A section in the making: of texts only the first part is kept."""
 
     def __init__(self) -> None:
         self._cells: dict[TrialId, list[Cell]] = {}
         self._hit_rulers: dict[str, None] = {}
         self._texts: dict[str, dict[str, str]] = {}
-        self._values: dict[tuple[tuple[str, float | None], ...], Mapping[str, float | None]] = {}
-        self._found: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
 
     def note_subject(self, subject: Subject) -> None:
         """Take in what the comments of an instance say, before its first trial."""
@@ -99,25 +98,8 @@ class RulersBuilder:
         """Take a trial in; a later record of the same one replaces it. Controls and other variants are left out."""
         if trial.review is None or trial.variant is not None:
             return
-        rulers = hit_rulers_of(trial)
-        self._hit_rulers.update(dict.fromkeys(rulers))
-        texts = self._texts.get(trial.instance, {})
-        self._cells[trial.id] = [self._shortened(cell, rulers) for cell in cells_of(trial, texts)]
-
-    def _shortened(self, cell: Cell, hit_rulers: tuple[str, ...]) -> Cell:
-        """Return what the page needs of a cell, with mappings that all cells of one content hold: these are few."""
-        differs = cell.differs(hit_rulers)
-        return Cell(  # dataclasses.replace takes five times as long, and there are as many cells as verdicts
-            instance=cell.instance,
-            repo=cell.repo,
-            reviewer=cell.reviewer,
-            repeat=cell.repeat,
-            comment=cell.comment,
-            text=cell.text if differs else None,
-            values=self._values.setdefault(tuple(cell.values.items()), cell.values),
-            found=self._found.setdefault(tuple(cell.found.items()), cell.found),
-            matched=cell.matched[:LONGEST] if cell.matched is not None and differs else None,
-        )
+        self._hit_rulers.update(dict.fromkeys(hit_rulers_of(trial)))
+        self._cells[trial.id] = list(map(_shortened, cells_of(trial, self._texts.get(trial.instance, {}))))
 
     @property
     def has_pair(self) -> bool:
@@ -131,3 +113,10 @@ class RulersBuilder:
             return None
         cells = [cell for own in self._cells.values() for cell in own]
         return RulersSection(compare_cells(cells, hit_rulers=list(self._hit_rulers), recorded=recorded))
+
+
+def _shortened(cell: Cell) -> Cell:
+    """Return a cell with what the page shows of the finding."""
+    if cell.matched is None or len(cell.matched) <= LONGEST:
+        return cell
+    return dataclasses.replace(cell, matched=cell.matched[:LONGEST])
