@@ -9,6 +9,7 @@ import click
 
 from pytest_crab import systems
 from pytest_crab.errors import CrabError
+from pytest_crab.garbage import freeze_once, no_collection
 from pytest_crab.registry import Subcommand, load
 
 #: The subcommands below the headings of the help.
@@ -38,7 +39,11 @@ class LazyGroup(click.Group):
         reason = systems.refusal()
         if reason is not None:
             raise click.ClickException(reason)
-        return self.load(cmd_name, command)
+        with no_collection():
+            found = self.load(cmd_name, command)
+            if not isinstance(found, click.Group):  # whose command imports more
+                freeze_once()
+        return found
 
     def load(self, name: str, command: Subcommand) -> click.Command:  # noqa: ARG002 - for groups of groups
         """Return the command of a target. Raises BadInput."""

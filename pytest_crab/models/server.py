@@ -20,6 +20,7 @@ import aiohttp
 from aiohttp import web
 
 from pytest_crab import serialization
+from pytest_crab.garbage import freeze_once
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.client import ADMIN_SOCKET, LEASE_SOCKET, STEP_SOCKETS
 from pytest_crab.models.ledger import Ledger
@@ -225,6 +226,7 @@ def read_keys(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, 
 
 def main() -> None:
     """Read the configuration and serve."""
+    freeze_once()
     stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
     line = bytearray()
     while not line.endswith(b"\n"):

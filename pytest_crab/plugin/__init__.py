@@ -60,8 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.named_reviewers(config):
         refuse_system()
         from pytest_crab.errors import CrabError
-        from pytest_crab.plugin.registration import register
+        from pytest_crab.garbage import freeze_once, no_collection
 
+        with no_collection():
+            from pytest_crab.plugin.registration import register
+
+            freeze_once()
         try:
             register(config)
         # A warning is raised where the project's filterwarnings make it an error.

@@ -16,6 +16,7 @@ import pytest
 from pytest_crab.atomic import write_atomically
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import BadInput
+from pytest_crab.garbage import no_collection
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.index import Index
 from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_meant, is_named_below, is_set, is_shared
@@ -101,17 +102,11 @@ class Items:
     @contextmanager
     def gc_frozen(self) -> Iterator[None]:
         """Disable the cyclic garbage collector while items are created, then freeze many until pytest is done."""
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
+        with no_collection():
             yield
-        finally:
-            if enabled:
-                if gc.get_count()[0] > WORTH_FREEZING:  # counting what is frozen takes as long as one collection of it
-                    # what is frozen already will be unfrozen already, or by others
-                    self._frozen = self._frozen or not gc.get_freeze_count()
-                    gc.freeze()
-                gc.enable()
+            if gc.get_count()[0] > WORTH_FREEZING:
+                self._frozen = True
+                gc.freeze()
 
     def _thaw(self) -> None:
         if self._frozen:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_crab.garbage import no_collection
 from pytest_crab.results import oracle_rows
 from pytest_crab.results.files import read_trials, write_summary
 from pytest_crab.results.gate_record import Gate
@@ -36,7 +35,7 @@ def remake(
     a time. Raises BadInput, OSError.
     """
     summing = SummaryBuilder()
-    with _no_collection(), open_page(report) as page:
+    with no_collection(), open_page(report) as page:
         write_csv(report / oracle_rows.FILE, _pass_to(report, page, summing))
         found = summing.summary(errors_as_misses=errors_as_misses, all_pairs=all_pairs)
         del summing  # it holds a row of each trial, and the page has those of its own
@@ -54,22 +53,10 @@ def render(report: Path, summary: Summary) -> Path:
     Trials are read once, one at a time. Raises BadInput, OSError.
     """
     write_markdown(report / markdown.FILE, summary)
-    with _no_collection(), open_page(report) as page:
+    with no_collection(), open_page(report) as page:
         write_csv(report / oracle_rows.FILE, _pass_to(report, page))
         page.write(summary)
     return report / FILE
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Let the cyclic garbage collector rest: records form no circles, and it would look at each again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _pass_to(report: Path, *takers: Page | SummaryBuilder) -> Iterator[Trial]:
