@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pytest_crab import diffs, ecosystems
 from pytest_crab.curation import code_parts
@@ -131,131 +132,126 @@ def certify(
             run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
-            found = _certify(instance, crew, run_context, notice, likely, keeps)
+            found = _Certifying(instance, crew, run_context, notice).certify(likely, keeps=keeps)
         except Cancelled:
             raise
         except SourceUnreachable as error:
             found = Certificate(instance=instance, proven=(), problems={}, skipped=on_one_line(str(error)))
         except CrabError as error:
             sentence = on_one_line(str(error))
-            problems = {comment.id: sentence for comment in instance.with_oracles}
             here = isinstance(error, WorldError) or (isinstance(error, ImageError) and error.of_machine)
-            found = Certificate(instance=instance, proven=(), problems=problems, of_machine=sentence if here else None)
+            found = _unproved(instance, sentence, of_machine=sentence if here else None)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
-def _certify(
-    instance: Instance,
-    crew: Crew,
-    run_context: RunContext,
-    notice: Callable[[str], None],
-    likely: str | None,
-    keeps: bool,  # noqa: FBT001 - as certify has it
-) -> Certificate:
-    if instance.source.repository is None or is_given(instance.required_environment):
-        found = _certify_as_given(instance, crew, run_context, notice)
-    elif (owner := _owner_of_oracles(instance)) is ecosystems.DEFAULT:
-        found = _certify_by_search(instance, crew, run_context, notice)
-    else:
-        found = _certify_by_proposals(instance, owner, crew, run_context, notice, likely, keeps)
-    made, proven, notes = isolate(
-        found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
-    )
-    changed = found.changed or made != found.instance
-    notes += [need for one in proven if one.proof is not None for need in outside_needs(made, one.comment)]
-    return dataclasses.replace(found, instance=made, proven=proven, changed=changed, notes=(*found.notes, *notes))
+def _unproved(instance: Instance, sentence: str, **more: Any) -> Certificate:
+    """Return the certificate of an instance no oracle of which is proved, all for the same reason."""
+    problems = {comment.id: sentence for comment in instance.with_oracles}
+    return Certificate(instance=instance, proven=(), problems=problems, **more)
 
 
-def _certify_as_given(
-    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
-) -> Certificate:
-    context = TrialContext(instance, crew, run_context, notice)
-    if run_context.unconfined:
-        context.require_sandbox()
-    proven = audit(context, prove(context))
-    unproved = [one for one in proven if one.proof is None]
-    seen = assess_unproved(context, unproved)
-    problems = {one.comment.id: reason_of(context, one, seen) for one in unproved}
-    return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
+class _Certifying:
+    """The certifying of one instance."""
 
+    def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> None:
+        self._instance = instance
+        self._crew = crew
+        self._run_context = run_context
+        self._notice = notice
 
-def _certify_by_search(
-    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
-) -> Certificate:
-    """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
-    with open_search(instance, crew, run_context, notice) as search:
-        notes = [*GitFetcher().notes(instance, run_context.cache)]
-        best = search.search()
-        notes += [
-            f"{pin} does not install on CPython {on} and is left out: {on_one_line(reason)}"
-            for (on, pin), reason in search.dropped.items()
-        ]
-        lacking = search.lacking
-        advice = run_context.runtime.interpreter_advice(lacking) if lacking else ""
-        clause = f"; its CPython would be {lacking}, and {advice}" if lacking else ""
+    def _context(self, instance: Instance) -> TrialContext:
+        return TrialContext(instance, self._crew, self._run_context, self._notice)
+
+    def certify(self, likely: str | None, *, keeps: bool) -> Certificate:
+        """Return the certificate. Raises CrabError, Cancelled."""
+        instance = self._instance
+        if instance.source.repository is None or is_given(instance.required_environment):
+            found = self._as_given()
+        elif (owner := _owner_of_oracles(instance)) is ecosystems.DEFAULT:
+            found = self._by_search()
+        else:
+            found = self._by_proposals(owner, likely, keeps=keeps)
+        made, proven, notes = isolate(found.instance, found.proven, self._context)
+        changed = found.changed or made != found.instance
+        notes += [need for one in proven if one.proof is not None for need in outside_needs(made, one.comment)]
+        return dataclasses.replace(found, instance=made, proven=proven, changed=changed, notes=(*found.notes, *notes))
+
+    def _as_given(self) -> Certificate:
+        context = self._context(self._instance)
+        if self._run_context.unconfined:
+            context.require_sandbox()
+        proven = audit(context, prove(context))
+        unproved = [one for one in proven if one.proof is None]
+        seen = assess_unproved(context, unproved)
+        problems = {one.comment.id: reason_of(context, one, seen) for one in unproved}
+        return Certificate(
+            instance=self._instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen
+        )
+
+    def _by_search(self) -> Certificate:
+        """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
+        instance, run_context = self._instance, self._run_context
+        with open_search(instance, self._crew, run_context, self._notice) as search:
+            notes = [*GitFetcher().notes(instance, run_context.cache)]
+            best = search.search()
+            notes += [
+                f"{pin} does not install on CPython {on} and is left out: {on_one_line(reason)}"
+                for (on, pin), reason in search.dropped.items()
+            ]
+            lacking = search.lacking
+            advice = run_context.runtime.interpreter_advice(lacking) if lacking else ""
+            clause = f"; its CPython would be {lacking}, and {advice}" if lacking else ""
+            if best is None or best.problem is not None:
+                sentence = on_one_line("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
+                return _unproved(instance, f"{sentence}{clause}", notes=tuple(notes))
+            certificate = _certificate_of(instance, best, search.problems, notes)
+            if not certificate.proved:
+                _discard(best, [])
+            problems = {name: f"{told}{clause}" for name, told in certificate.problems.items()}
+            return dataclasses.replace(certificate, problems=problems)
+
+    def _by_proposals(self, owner: Ecosystem, likely: str | None, *, keeps: bool) -> Certificate:
+        """Prove oracles of another ecosystem's own tests in the first environment that it proposes in which they hold.
+
+        None is tried after one in which an oracle's tests, or else the project's, run on the reference: what is left is
+        the oracle's own fault.
+        Raises SourceError, EngineError, Cancelled, and ImageError where this machine lacks what a proposal needs.
+        """
+        instance = self._instance
+        _require_sandbox(instance, self._run_context)
+        tried: list[Attempt] = []
+        problems: list[str] = []
+        runs = False
+        with _proposals(instance, owner, self._run_context, likely) as proposals:
+            try:
+                for environment in proposals:
+                    candidate = Candidate(name=PROPOSED, environment=environment)
+                    tried.append(_attempt(instance, self._crew, self._run_context, self._notice, prove, candidate))
+                    runs = _runs_on_reference(tried[-1], owner)
+                    if tried[-1].whole or runs:
+                        break
+            except ImageError as error:  # of the proposals; what was tried stands
+                if not tried:
+                    raise
+                problems.append(str(error))
+        problems += [one.problem for one in tried if one.problem is not None]
+        best = max(tried, key=lambda one: (one.proved, runs and one is tried[-1], one.problem is None), default=None)
+        for other in tried:
+            if other is not best:
+                _discard(other, [] if best is None else [best])
         if best is None or best.problem is not None:
-            sentence = on_one_line("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
-            problems = {comment.id: f"{sentence}{clause}" for comment in instance.with_oracles}
-            return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
-        certificate = _certificate_of(instance, best, search.problems, notes)
-        if not certificate.proved:
+            if any(one.of_machine for one in tried):
+                raise ImageError("; ".join(problems), of_machine=True)
+            return _unproved(instance, on_one_line("; ".join(dict.fromkeys(problems)) or "no environment was proposed"))
+        certificate = _certificate_of(instance, best, problems, [])
+        if not certificate.proved and not (runs and keeps):
             _discard(best, [])
-        problems = {name: f"{told}{clause}" for name, told in certificate.problems.items()}
-        return dataclasses.replace(certificate, problems=problems)
+        return dataclasses.replace(certificate, built=best.candidate.environment if runs else None)
 
 
 def _owner_of_oracles(instance: Instance) -> Ecosystem:
     runners = (comment.required_oracle.runner for comment in instance.with_oracles)
     return next(filter(None, map(ecosystems.of_runner, runners)), ecosystems.DEFAULT)
-
-
-def _certify_by_proposals(
-    instance: Instance,
-    owner: Ecosystem,
-    crew: Crew,
-    run_context: RunContext,
-    notice: Callable[[str], None],
-    likely: str | None,
-    keeps: bool,  # noqa: FBT001 - as certify has it
-) -> Certificate:
-    """Prove oracles of another ecosystem's own tests in the first environment that it proposes in which they hold.
-
-    None is tried after one in which an oracle's tests, or else the project's, run on the reference: what is left is the
-    oracle's own fault.
-    Raises SourceError, EngineError, Cancelled, and ImageError where this machine lacks what a proposal needs.
-    """
-    _require_sandbox(instance, run_context)
-    tried: list[Attempt] = []
-    problems: list[str] = []
-    runs = False
-    with _proposals(instance, owner, run_context, likely) as proposals:
-        try:
-            for environment in proposals:
-                candidate = Candidate(name=PROPOSED, environment=environment)
-                tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
-                runs = _runs_on_reference(tried[-1], owner)
-                if tried[-1].whole or runs:
-                    break
-        except ImageError as error:  # of the proposals; what was tried stands
-            if not tried:
-                raise
-            problems.append(str(error))
-    problems += [one.problem for one in tried if one.problem is not None]
-    best = max(tried, key=lambda one: (one.proved, runs and one is tried[-1], one.problem is None), default=None)
-    for other in tried:
-        if other is not best:
-            _discard(other, [] if best is None else [best])
-    if best is None or best.problem is not None:
-        if any(one.of_machine for one in tried):
-            raise ImageError("; ".join(problems), of_machine=True)
-        sentence = on_one_line("; ".join(dict.fromkeys(problems)) or "no environment was proposed")
-        return Certificate(
-            instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
-        )
-    certificate = _certificate_of(instance, best, problems, [])
-    if not certificate.proved and not (runs and keeps):
-        _discard(best, [])
-    return dataclasses.replace(certificate, built=best.candidate.environment if runs else None)
 
 
 @contextlib.contextmanager
