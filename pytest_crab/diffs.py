@@ -268,7 +268,8 @@ def _names(text: str) -> tuple[str | None, str | None]:
     ``rename``, ``---`` and ``+++`` name one side each. The line of both names quotes no blanks, so that it is read only
     where both are the same.
     """
-    head = _BODY.split(text, maxsplit=1)[0]
+    body = _BODY.search(text)
+    head = text if body is None else text[: body.start()]
     first, _, rest = head.partition("\n")
     if not first.startswith("diff --git "):
         return None, None

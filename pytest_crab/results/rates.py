@@ -52,12 +52,14 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool, of_label: bool = F
 
     ``of_label``: they are those with one label, which have one interval.
     """
-    values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
+    alike = {oracle.verdicts: oracle for oracle in oracles}  # few, and much depends on these letters alone
+    found = {letters: value for letters, one in alike.items() if (value := one.value(strict=strict)) is not None}
+    keyed = {oracle.key: oracle for oracle in oracles}
+    values = {key: found[one.verdicts] for key, one in keyed.items() if one.verdicts in found}
     means = instance_means(values)
-    repos = {oracle.key: oracle.repo for oracle in oracles}
+    repos = {key: one.repo for key, one in keyed.items()}
     interval = micro_interval(values, repos)
     wide = interval is not None and interval.by == REPOSITORY
-    alike = {oracle.verdicts: oracle for oracle in oracles}  # few, and all below depends on these letters alone
     counts = Counter(oracle.verdicts for oracle in oracles)
 
     def summed(value: Callable[[OracleRecord], Fraction | None]) -> Fraction:

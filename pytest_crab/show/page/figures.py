@@ -12,6 +12,7 @@ from pytest_crab.formats import (
     format_percent,
 )
 from pytest_crab.results.comparisons import Overlap
+from pytest_crab.results.outcomes import total
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
@@ -67,23 +68,22 @@ def _sort_categories(words: AbstractSet[str]) -> list[str]:
 
 def repositories_table(summary: Summary) -> SummaryTable | None:
     """Return caught and known oracles by repository and reviewer; None where the set names fewer than two."""
-    table: dict[str, dict[str, tuple[Fraction, int]]] = {}
+    table: dict[str, dict[str, list[Fraction]]] = {}
     for reviewer in summary.reviewers:
         for oracle in reviewer.oracles:
             value = oracle.value(strict=summary.errors_as_misses)
             if value is not None and oracle.repo != UNNAMED_REPOSITORY:
-                row = table.setdefault(oracle.repo, {})
-                caught, known = row.get(reviewer.reviewer, (Fraction(), 0))
-                row[reviewer.reviewer] = caught + value, known + 1
+                table.setdefault(oracle.repo, {}).setdefault(reviewer.reviewer, []).append(value)
     columns = [
-        [label(one), *(_caught(*table[repo].get(one.reviewer, (Fraction(), 0))) for repo in sorted(table))]
+        [label(one), *(_caught(table[repo].get(one.reviewer, [])) for repo in sorted(table))]
         for one in summary.reviewers
     ]
     return SummaryTable("Repositories", "Repository", sorted(table), columns) if len(table) > 1 else None
 
 
-def _caught(caught: Fraction, known: int) -> str:
-    return f"{format_number(float(caught))}/{known} {format_percent(float(caught) / known)}%" if known else NOTHING
+def _caught(values: Sequence[Fraction]) -> str:
+    caught, known = float(total(values)), len(values)
+    return f"{format_number(caught)}/{known} {format_percent(caught / known)}%" if known else NOTHING
 
 
 def overlaps_table(summary: Summary) -> list[Overlap]:
