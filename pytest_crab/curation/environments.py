@@ -292,7 +292,7 @@ def _faults(search: EnvironmentSearch, attempt: Attempt | None) -> str:
         return "; ".join(dict.fromkeys(search.problems)) or "no environment could be made"
     missing = diagnosis_of(attempt).missing
     named = [f"not importable: {', '.join(missing)}"] if missing else []
-    return "\n".join([*_told(attempt), *named, *dict.fromkeys(search.problems)])
+    return "\n".join([*_probe_problems(attempt), *named, *dict.fromkeys(search.problems)])
 
 
 def _steps(search: EnvironmentSearch) -> Iterator[str]:
@@ -300,9 +300,9 @@ def _steps(search: EnvironmentSearch) -> Iterator[str]:
     for attempt in search.attempts:
         environment = attempt.candidate.environment
         yield f"{attempt.candidate.name}, CPython {environment.python} with {' '.join(environment.packages)}:"
-        yield from [attempt.problem] if attempt.problem is not None else _told(attempt)
+        yield from [attempt.problem] if attempt.problem is not None else _probe_problems(attempt)
     yield from dict.fromkeys(search.problems)
 
 
-def _told(attempt: Attempt) -> list[str]:
+def _probe_problems(attempt: Attempt) -> list[str]:
     return [f"{one.comment.id}: {one.problem}" for one in attempt.proven if one.problem is not None]

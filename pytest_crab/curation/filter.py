@@ -81,7 +81,7 @@ class Filter(SettingsStage):
         kept, gone = [], {}
         for one, decision in _decide(candidate, bench):
             doubt = _doubt(self.judge, decision)
-            kept.append(_told(one, self.judge, decision, doubt))
+            kept.append(_with_judgement(one, self.judge, decision, doubt))
             if decision.label is None and not self.keep_unknown:
                 gone[one.comment.id] = "the filter's answer is no label"
             elif decision.label is not None and decision.label not in self.keep:
@@ -164,7 +164,7 @@ def _doubt(judge: str, decision: VotedLabel) -> str:
     return f"{judge}: {decision.label} by {alike} of {total} votes" if alike < total else ""
 
 
-def _told(one: CandidateComment, judge: str, decision: VotedLabel, doubt: str) -> CandidateComment:
+def _with_judgement(one: CandidateComment, judge: str, decision: VotedLabel, doubt: str) -> CandidateComment:
     """Return the comment with a judge's label and reason, and with the doubt if there is one."""
     reason = f"{judge}: {decision.label or 'no label'}{f', {decision.reason}' if decision.reason else ''}"
     return dataclasses.replace(one, flags=(*one.flags, *([doubt] if doubt else [])), reasons=(*one.reasons, reason))
@@ -177,5 +177,5 @@ def _label_comments(candidate: PullCandidate, dimension: str, bench: JudgeBench)
         comment = one.comment
         if decision.label is not None:
             comment = dataclasses.replace(comment, labels={**comment.labels, dimension: decision.label})
-        labelled.append(_told(dataclasses.replace(one, comment=comment), bench.name, decision, doubt))
+        labelled.append(_with_judgement(dataclasses.replace(one, comment=comment), bench.name, decision, doubt))
     return dataclasses.replace(candidate, comments=tuple(labelled))

@@ -253,7 +253,7 @@ def dispute(changes: Sequence[JudgedChange], disputed: Mapping[str, str]) -> tup
     return tuple(dataclasses.replace(one, disputed=against.get(one.name) or one.disputed) for one in changes)
 
 
-def told(failed: Sequence[JudgedChange]) -> str:
+def describe_failures(failed: Sequence[JudgedChange]) -> str:
     """Return what an oracle is wrong on, in words for its author."""
     verbs = {True: "refuses a right fix", False: "accepts a change that does not resolve the comment"}
     parts = [f"It {verbs[one.kind.resolves]}, {one.name}: {one.why}\n{one.diff}" for one in failed]

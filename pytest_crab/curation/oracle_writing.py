@@ -28,13 +28,13 @@ from pytest_crab.curation.oracle_forms import OracleForm, form_of
 from pytest_crab.curation.oracle_mending import (
     ChangeWriting,
     checks_of,
+    describe_failures,
     dispute,
     disputed_in,
     doubts,
     judge,
     settings_of,
     strengthen,
-    told,
     with_checks,
 )
 from pytest_crab.curation.pinning import Requirements
@@ -262,7 +262,7 @@ class OracleWriting(Proposing, Stage):
             return self._judge(found, facts, proving, context)
         if not self.model:
             return "no oracle is ready"
-        asked = as_data(self._told(proving), facts)
+        asked = as_data(self._all_instructions(proving), facts)
         found = self.propose(asked, self._verify(proving, ()), proving.services, context)
         if isinstance(found, str):
             return f"no oracle in {self.attempts} attempts"
@@ -297,7 +297,7 @@ class OracleWriting(Proposing, Stage):
         ) -> tuple[ProvedOracle, Mapping[str, str]] | str:
             after = [
                 {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n{proving.form.shown(oracle.text)}"},
-                {"role": "user", "content": f"{told(failed)}\n{_MEND}"},
+                {"role": "user", "content": f"{describe_failures(failed)}\n{_MEND}"},
             ]
 
             def verify(answer: str, attempt: int) -> tuple[ProvedOracle, Mapping[str, str]] | str:
@@ -307,14 +307,14 @@ class OracleWriting(Proposing, Stage):
                 return made if isinstance(made, str) else (_labelled(made, oracle.comment.labels), disputed)
 
             services = functools.partial(proving.services, what=f"mend-{number}")
-            return self.propose(as_data(self._told(proving), facts), verify, services, context, after=after)
+            return self.propose(as_data(self._all_instructions(proving), facts), verify, services, context, after=after)
 
         oracle, changes, remains = strengthen(found, self.mends, write, proving.judge, mend)
         oracle = proving.with_checks(oracle, checks_of(changes))
         flags = (*([remains] if remains else []), *doubts(changes))
         return dataclasses.replace(oracle, attempts=tuple(proving.attempts), changes=changes, flags=flags)
 
-    def _told(self, proving: _Proving) -> str:
+    def _all_instructions(self, proving: _Proving) -> str:
         """Return the instructions, with an oracle's form, and what one of a project that runs oracles has to do."""
         own = proving.own_runner()
         return "\n\n".join([self.instructions(), proving.words(), *([f"Here {own}."] if own else [])])

@@ -62,7 +62,7 @@ def reason_of(
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
     found = _diagnoses(context, one.comment, states)
-    said = [*_said(states, found), *_printed(context, one.comment, states)]
+    said = [*_quoted_failures(states, found), *_quoted_output(context, one.comment, states)]
     reason = "; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said])
     return on_one_line(f"{reason}{_cause(found.get(Role.REFERENCE, Diagnosis()), states, search_problems)}")
 
@@ -81,7 +81,7 @@ def _diagnoses(context: TrialContext, comment: Comment, states: Sequence[StateAs
     return found
 
 
-def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) -> Iterator[str]:
+def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) -> Iterator[str]:
     """Yield what failed tests say in each state that was diagnosed.
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
@@ -97,11 +97,11 @@ def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) ->
             yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
 
 
-def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
+def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
     """Yield what the project's own runner prints of its tests at head, where not all pass.
 
-    As with ``_said``, only the oracle's author is shown it, who may not have seen the fix: runners print lines of code,
-    so none prints here on the reference.
+    As with ``_quoted_failures``, only the oracle's author is shown it, who may not have seen the fix: runners print
+    lines of code, so none prints here on the reference.
     """
     if not ecosystems.runs_own_tests(comment.required_oracle.runner):
         return

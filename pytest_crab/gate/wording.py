@@ -89,7 +89,7 @@ def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuli
     if one.injected:
         yield f"Measured {INJECTED_NOTE}."
     if one.gated:
-        yield from _untold(one, comparison, ruling.word)
+        yield from _no_word_reasons(one, comparison, ruling.word)
     if one.whole and comparison.only_before:
         missing = format_count(comparison.only_before, one.counted)
         yield f"{missing} of the baseline are missing here and taken as unknown."
@@ -105,7 +105,7 @@ def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuli
             yield from remedies(one, comparison)
 
 
-def _untold(one: BaselineComparison, comparison: Comparison, word: Word) -> Iterator[str]:
+def _no_word_reasons(one: BaselineComparison, comparison: Comparison, word: Word) -> Iterator[str]:
     """Yield why no word was found though the test shows a change."""
     if word is Word.CANNOT_TELL and comparison.drop_shown:
         yield (

@@ -536,7 +536,7 @@ class Trying:
         (comment,) = context.instance.with_oracles
         requests = [OracleRequest(comment=comment, tree=context.snapshot.apply(change)) for change in changes]
         runs = run_oracles(context, list({request.id: request for request in requests}.values())).runs
-        said = [_said(runs.get(request.id), self._tests) for request in requests]
+        said = [_outcomes_of(runs.get(request.id), self._tests) for request in requests]
         return [{name: word == _PASSED for name, (word, _) in one.items()} for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
@@ -549,7 +549,7 @@ class Trying:
         trees = [snapshot.head_tree, snapshot.reference_tree, *base]
         requests = [OracleRequest(comment=comment, tree=tree) for tree in trees]
         runs = run_oracles(context, requests).runs
-        head, reference, before = ([*(_said(runs.get(request.id), self._tests) for request in requests), {}])[:3]
+        head, reference, before = ([*(_outcomes_of(runs.get(request.id), self._tests) for request in requests), {}])[:3]
         passed = frozenset(name for name, (word, _) in reference.items() if word == _PASSED)
         red = seeing(passed, {name: word == _PASSED for name, (word, _) in head.items()})
         collected = any(not name.startswith("::") for name in head)
@@ -562,7 +562,7 @@ class Trying:
             based=bool(before),
             whole=whole,
             collected=collected,
-            told=_told(runs.get(requests[1].id)),
+            told=_run_words(runs.get(requests[1].id)),
             ended=(first := runs.get(requests[0].id)) is not None and broke_off(first),
         )
 
@@ -578,7 +578,7 @@ def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
     )
 
 
-def _said(run: Run | None, tests: Mapping[str, Sequence[TestLines]] | None) -> dict[str, tuple[str, str | None]]:
+def _outcomes_of(run: Run | None, tests: Mapping[str, Sequence[TestLines]] | None) -> dict[str, tuple[str, str | None]]:
     """Return of each test of the project its outcome, and the name of its failure where that is told."""
     if run is None or run.ending is not Ending.COMPLETED:
         return {}
@@ -591,7 +591,7 @@ def failed_alike(head: Mapping[str, tuple[str, str | None]], before: Mapping[str
     return {name for name, said in head.items() if said[1] is not None and before.get(name) == said}
 
 
-def _told(run: Run | None) -> str:
+def _run_words(run: Run | None) -> str:
     """Return in a few words what a run came to."""
     if run is None or run.ending is not Ending.COMPLETED:
         return "it was not run" if run is None else run.detail or str(run.ending)

@@ -118,7 +118,7 @@ def find_looks(
         seen.update(fresh)
         return sorted(fresh.values(), key=weight)[:MOST]
 
-    lost, near = foremost(_lost(gate)), foremost(_told(told))
+    lost, near = foremost(_lost(gate)), foremost(_looks_at(told))
     kinds = (
         lost,
         foremost(_missed(key, rows[key]) for key in missed),
@@ -158,7 +158,7 @@ def _lost(gate: Gate | None) -> Iterator[Look]:
             )
 
 
-def _told(found: Iterable[LookFirst]) -> Iterator[Look]:
+def _looks_at(found: Iterable[LookFirst]) -> Iterator[Look]:
     for one in found:
         trial = TrialId.parse(one.trial)
         yield Look(

@@ -327,7 +327,7 @@ def _seen_in(
     if context.run_context.unconfined:
         context.require_sandbox()
     runs = _run(row, owner, files, context)
-    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _untold(runs[1])
+    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _error_words(runs[1])
     again: list[Comparison] = []
     wanting = not compared.agrees or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
     repeats = 0 if is_unbuilt(runs[1]) else _AGAIN
@@ -344,8 +344,8 @@ def _seen_in(
         found=dict(found),
         absent=compared.absent,
     )
-    told = _told(compared.differing or compared.absent)
-    unbuilt = _untold(runs[0])
+    told = _count_names(compared.differing or compared.absent)
+    unbuilt = _error_words(runs[0])
     without = _early_end("without", runs[0]) or (unbuilt and f"without the fix {unbuilt}")
     detail = "; ".join(filter(None, [without, fault, told]))
     if flaky:
@@ -353,7 +353,7 @@ def _seen_in(
     if not compared.agrees or (compared.absent and fault):
         return dataclasses.replace(seen, outcome=Outcome.DIFFERS, detail=detail)
     if any(name in row.FAIL_TO_PASS for name in compared.absent):
-        return dataclasses.replace(seen, outcome=Outcome.NAMES, detail=_told(compared.absent))
+        return dataclasses.replace(seen, outcome=Outcome.NAMES, detail=_count_names(compared.absent))
     return seen
 
 
@@ -393,7 +393,7 @@ def is_unbuilt(run: Run) -> bool:
     return run.ending is Ending.UNINSTALLED or (bool(errors) and not {"Crashed", "Exited"} & errors)
 
 
-def _untold(run: Run) -> str:
+def _error_words(run: Run) -> str:
     """Return why tests of a run are not told, and where; empty: all are."""
     found = (f"{test.exception} in {test.id.rstrip(':')} {test.where or ''}".rstrip() for test in _errors(run))
     return "; ".join(sorted({*found}))
@@ -403,5 +403,5 @@ def _errors(run: Run) -> list[TestOutcome]:
     return [test for test in run.tests if test.outcome == "error" and test.exception]
 
 
-def _told(names: Sequence[str]) -> str:
+def _count_names(names: Sequence[str]) -> str:
     return f"{format_count(len(names), 'name')}: {format_names(names, 3)}" if names else ""

@@ -192,7 +192,7 @@ def _distance(finding: Finding, result: CommentResult) -> int | None:
 
 def _result(result: CommentResult, explanation: Explanation | None) -> dict[str, Any]:
     return {
-        "said": list(_said(result, explanation)),
+        "said": list(_verdict_reasons(result, explanation)),
         "comment": result.comment,
         "lines": result.place.lines,
         "side": result.place.side.value,
@@ -205,7 +205,7 @@ def _result(result: CommentResult, explanation: Explanation | None) -> dict[str,
     }
 
 
-def _said(result: CommentResult, explanation: Explanation | None) -> Iterator[str]:
+def _verdict_reasons(result: CommentResult, explanation: Explanation | None) -> Iterator[str]:
     """Yield why the verdict is what it is, each fact once: which findings decided it, and what the tests said."""
     silent = result.reason is Reason.NO_FINDINGS
     if explanation is not None and not silent:
