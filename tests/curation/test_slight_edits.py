@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 import pytest
 
 pytest.importorskip("tree_sitter", reason="near misses need the extra mutation")
 
-from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.mutation import Mutant, distinct, drafts
 
 CASES = {
     "part": ("return 2 * (a - b)", {"return 2", "return (a - b)", "return 2 * (a)", "return 2 * (b)"}),
@@ -17,6 +19,10 @@ CASES = {
     "entry": ("return [a, b, 1]", {"return [b, 1]", "return [a, 1]", "return [a, b]"}),
     "bare": ("return str(a.strip())", {"return a.strip()", "return str(a)"}),
 }
+
+
+def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
+    return distinct(drafts(path, source, lines), {path: source})
 
 
 @pytest.mark.parametrize("operator", CASES)

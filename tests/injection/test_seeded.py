@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
 from pytest_crab import diffs
-from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.mutation import distinct, drafts
 from pytest_crab.injection.deciding import how_far
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.proposals import Method, witnesses_of
@@ -102,7 +102,7 @@ def test_a_change_that_a_later_one_rewrote_has_no_clean_twin(send_history: Path)
 def test_each_kind_of_fault_is_told_as_a_reviewer_would() -> None:
     told = {
         words.kind: words.body
-        for one in mutants("shop.py", SEND.encode(), range(1, 30))
+        for one in distinct(drafts("shop.py", SEND.encode(), range(1, 30)), {"shop.py": SEND.encode()})
         if (words := fault_words(one)) is not None
     }
     assert "`item.weight <= 30`" in told["boundary"]
