@@ -16,7 +16,6 @@ from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.ecosystems.interpreters import running_version
-from pytest_crab.ecosystems.toolchain import Tools
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
 from pytest_crab.runtimes.slots import Slots
@@ -110,16 +109,10 @@ def _build(version: str, origin: str | None, name: str | None, wanted: str | Non
                 _, said = build_base(client, version, origin=origin)
             else:
                 tools = _TOOLS[name]
-                _, said = build_tools_base(client, tools, wanted or _minor(tools), version)
+                _, said = build_tools_base(client, tools, wanted or tools.find("").minor, version)
     finally:
         engine.close()
     click.echo(said)
-
-
-def _minor(tools: Tools) -> str:
-    """Return the X.Y of the tools on PATH. Raises ImageError where there are none."""
-    found = tools.here() or tools.find("")
-    return ".".join(found.version.split(".")[:2])
 
 
 def _engine(base: str, version: str | None) -> list[tuple[str, str]]:

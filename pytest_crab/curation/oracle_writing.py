@@ -44,7 +44,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import BadInput, CrabError
-from pytest_crab.instances.files import file_digest
+from pytest_crab.instances.files import file_digest, write_files
 from pytest_crab.model_access import Services
 from pytest_crab.runtimes.environments import packages_of, project_name
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -499,10 +499,7 @@ class _Proving:
         Raises SourceUnreachable, EngineError.
         """
         folder = self._scratch / name / self._candidate.id
-        for file, text in {**self._candidate.files, **files}.items():
-            path = folder / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
+        write_files(folder, {**self._candidate.files, **files})
         instance = self._context(comment, folder).instance
         if environment is None and self._earlier:
             bare = Environment(dockerfile=ecosystems.DEFAULT.name, timeout=instance.required_environment.timeout)

@@ -12,6 +12,7 @@ from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.ecosystems import DEFAULT, is_of_several_languages, language_of_file, of_language, of_runner
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
+from pytest_crab.instances.files import write_files
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.placeholders import PLACEHOLDER, STUB
 from pytest_crab.text import split_lines
@@ -114,10 +115,7 @@ def beside(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as scratch:
         made = Path(scratch, folder.name)
-        for name, content in files.items():
-            path = made / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
+        write_files(made, files)
         yield made
 
 

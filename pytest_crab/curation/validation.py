@@ -15,6 +15,7 @@ from pytest_crab.curation.resolvable import Resolution, measure_resolvability
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import AgentError
 from pytest_crab.instances.dump import instance_yaml
+from pytest_crab.instances.files import write_files
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew, CrewSpec
@@ -53,12 +54,8 @@ class Validation(SettingsStage):
         _, run_context = context.proving()
         with tempfile.TemporaryDirectory(prefix="crab-validate-") as scratch:
             folder = Path(scratch, candidate.id)
-            for name, text in candidate.files.items():
-                path = folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, "utf-8")
             instance = to_instance(candidate, folder)
-            (folder / "instance.yaml").write_text(instance_yaml(instance), "utf-8")
+            write_files(folder, {**candidate.files, "instance.yaml": instance_yaml(instance)})
             found = measure_resolvability(
                 instance,
                 instance.with_oracles,

@@ -38,6 +38,11 @@ class Tool:
     #: The options that the program needs to run oracles.
     options: tuple[str, ...] = ()
 
+    @property
+    def minor(self) -> str:
+        """X.Y of the version."""
+        return ".".join(map(str, numbers(self.version)))
+
 
 class Tools:
     """The tools of an ecosystem other than Python's, whose interpreters are the harness's too.

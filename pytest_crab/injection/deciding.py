@@ -42,6 +42,7 @@ from pytest_crab.injection.proposals import (
 from pytest_crab.injection.repository import Repository
 from pytest_crab.injection.seeded import is_source, subject_of
 from pytest_crab.injection.unreadable import rejects_unreadable
+from pytest_crab.instances.files import write_files
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.sources import fetcher_for
@@ -597,11 +598,3 @@ def _run_words(run: Run | None) -> str:
         return "it was not run" if run is None else run.detail or str(run.ending)
     words = [f"{test.id} {test.exception or test.outcome}" for test in run.tests]
     return ", ".join(words[:_MOST_CLAIMS]) or "no test was told of"
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write an instance's own files into its folder."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8", "surrogateescape")

@@ -20,9 +20,9 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.formats import format_percent
 from pytest_crab.injection import witnesses
-from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.injection.unreadable import rejects_unreadable
+from pytest_crab.instances.files import write_files
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.statistics.shares import Share
 from pytest_crab.trial.context import TrialContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,14 @@ def file_digest(path: Path) -> str:
         while block := file.read(1 << 20):
             total.update(block)
     return total.hexdigest()
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files into a folder, by their paths in it. Raises OSError."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
-from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import WITNESSES
 from pytest_crab.injection.stages import ALONE, ORACLE, REFUSED, Proving, Sharpness, looseness
+from pytest_crab.instances.files import write_files
 from pytest_crab.types import ChangeKind, Environment, JudgedChange, Kind, Oracle, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"

@@ -57,8 +57,8 @@ def sums(start: str) -> str:
 
 def cart(lab: Any) -> Any:
     """Make the lab's instance one in Go."""
-    version = GoTools().here()
-    assert version is not None
+    found = GoTools().here()
+    assert found is not None
     lab.put("project/go.mod", "module example.org/shop\n\ngo 1.21\n")
     lab.put("project/cart/cart.go", BASE)
     lab.put("head.diff", diff("len(prices)", sums("prices[0]")))
@@ -67,8 +67,7 @@ def cart(lab: Any) -> Any:
     lab.put("oracles/test_c0_test.go", ORACLE)
     lab.document["language"] = "go"
     lab.document["source"]["tree"]["path"] = "project"
-    version = ".".join(version.version.split(".")[:2])
-    lab.document["environment"] = {"ecosystem": "go", "version": version, "timeout": "120"}
+    lab.document["environment"] = {"ecosystem": "go", "version": found.minor, "timeout": "120"}
     lab.put("project/cart/cart_test.go", OWN)
     lab.document["pass_to_pass"] = ["go-tests", "cart/cart_test.go"]
     (first, _) = lab.document["comments"]

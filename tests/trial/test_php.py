@@ -61,8 +61,7 @@ def cart(lab: Any) -> Any:
     lab.put("oracles/test_c0.php", ORACLE)
     lab.document["language"] = "php"
     lab.document["source"]["tree"]["path"] = "project"
-    version = ".".join(found.version.split(".")[:2])
-    lab.document["environment"] = {"ecosystem": "php", "version": version, "timeout": "120"}
+    lab.document["environment"] = {"ecosystem": "php", "version": found.minor, "timeout": "120"}
     lab.document["pass_to_pass"] = ["php", "-l", "src/Cart.php"]
     (first, _) = lab.document["comments"]
     first |= {"path": "src/Cart.php", "lines": ["8", "8"]}

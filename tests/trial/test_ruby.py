@@ -34,8 +34,8 @@ def diff(before: str, after: str) -> str:
 
 def cart(lab: Any) -> Any:
     """Make the lab's instance one in Ruby."""
-    version = RubyTools().here()
-    assert version is not None
+    found = RubyTools().here()
+    assert found is not None
     asked = ["ruby", "-e", 'print Gem::Specification.find_by_name("rspec").version']
     rspec = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
     lab.put("project/lib/cart.rb", BASE)
@@ -45,9 +45,8 @@ def cart(lab: Any) -> Any:
     lab.put("oracles/test_c0_spec.rb", ORACLE)
     lab.document["language"] = "ruby"
     lab.document["source"]["tree"]["path"] = "project"
-    version = ".".join(version.version.split(".")[:2])
     packages = [f"rspec:{rspec}"]
-    lab.document["environment"] = {"ecosystem": "ruby", "version": version, "packages": packages, "timeout": "120"}
+    lab.document["environment"] = {"ecosystem": "ruby", "version": found.minor, "packages": packages, "timeout": "120"}
     lab.document["pass_to_pass"] = ["ruby", "-Ilib", "-rcart", "-e", "Cart.total([1])"]
     (first, _) = lab.document["comments"]
     first |= {"path": "lib/cart.rb"}

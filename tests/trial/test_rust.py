@@ -72,8 +72,7 @@ def cart(lab: Any) -> Any:
     lab.put("oracles/test_c0.rs", ORACLE)
     lab.document["language"] = "rust"
     lab.document["source"]["tree"]["path"] = "project"
-    version = ".".join(found.version.split(".")[:2])
-    lab.document["environment"] = {"ecosystem": "rust", "version": version, "timeout": "120"}
+    lab.document["environment"] = {"ecosystem": "rust", "version": found.minor, "timeout": "120"}
     lab.document["pass_to_pass"] = ["cargo", "test", "--offline"]
     (first, _) = lab.document["comments"]
     first |= {"path": "src/lib.rs"}

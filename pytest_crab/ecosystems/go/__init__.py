@@ -87,8 +87,7 @@ class Go(Ecosystem):
             raise ImageError("there is no go.mod, and nothing here builds Go without one")
         paths = nearest_folders(tree, files, lambda folder: any(folder.glob("*_test.go")))
         here = self.tools.find("")
-        minor = ".".join(map(str, numbers(here.version)))
-        yield Environment(ecosystem=self.name, version=minor, paths=paths)
+        yield Environment(ecosystem=self.name, version=here.minor, paths=paths)
         asked = _ASKED.search((tree / "go.mod").read_text("utf-8", "replace")) if (tree / "go.mod").exists() else None
         releases = self.tools.releases(*numbers(asked[1])) if asked else ()
         for version in itertools.islice(releases, _TRIED):

@@ -13,7 +13,6 @@ from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messa
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.php.linter import LINTER
 from pytest_crab.ecosystems.php.tools import PhpTools
-from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 _NAME = r"[a-z0-9](?:[_.-]?[a-z0-9]+)*"
@@ -71,7 +70,7 @@ class Php(Ecosystem):
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The PHP of this machine with what composer.lock pins, and the system's PHPUnit."""
-        yield Environment(ecosystem=self.name, version=".".join(map(str, numbers(self.tools.find("").version))))
+        yield Environment(ecosystem=self.name, version=self.tools.find("").minor)
 
     @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:

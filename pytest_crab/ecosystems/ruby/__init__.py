@@ -13,7 +13,6 @@ from pytest_crab.ecosystems.contract import OWN_TESTS, Ecosystem, Grammar, Messa
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.ruby.linter import LINTER
 from pytest_crab.ecosystems.ruby.tools import RubyTools
-from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 #: The runners, each with the release of its gem for an oracle of which nothing else is known.
@@ -86,8 +85,7 @@ class Ruby(Ecosystem):
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The Ruby of this machine with what Gemfile.lock pins, and then with the usual releases of both runners."""
-        version = ".".join(map(str, numbers(self.tools.find("").version)))
-        start = Environment(ecosystem=self.name, version=version)
+        start = Environment(ecosystem=self.name, version=self.tools.find("").minor)
         if (tree / "Gemfile.lock").exists():
             yield start
         yield dataclasses.replace(start, packages=tuple(f"{name}:{release}" for name, release in _RELEASES.items()))

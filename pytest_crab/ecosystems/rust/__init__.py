@@ -24,7 +24,6 @@ from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.rust.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.rust.linter import LINTER
 from pytest_crab.ecosystems.rust.tools import RustTools
-from pytest_crab.ecosystems.toolchain import numbers
 from pytest_crab.types import Environment
 
 #: The condition under which a whole file is compiled, and what in it is a condition's own word or denied.
@@ -108,9 +107,8 @@ class Rust(Ecosystem):
             env["CARGOFLAGS"] = f"--features {','.join(features)}"
         if flags := sorted(set(_FLAG.findall(said))):
             env["RUSTFLAGS"] = " ".join(f"--cfg {flag}" for flag in flags)
-        version = ".".join(map(str, numbers(self.tools.find("").version)))
         paths = nearest_folders(tree, files, lambda folder: _is_package(folder / "Cargo.toml"))
-        first = Environment(ecosystem=self.name, version=version, paths=paths, env=env)
+        first = Environment(ecosystem=self.name, version=self.tools.find("").minor, paths=paths, env=env)
         yield first
         manifests = filter(Path.is_file, (tree / path / "Cargo.toml" for path in paths))
         if any("[features]" in each.read_text("utf-8", "replace") for each in manifests):
