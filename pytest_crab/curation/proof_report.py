@@ -8,8 +8,7 @@ from typing import Any
 
 from pytest_crab import ecosystems
 from pytest_crab.curation.certify import SOURCE, Certificate
-from pytest_crab.errors import BadInput
-from pytest_crab.instances.set_files import read_set_file, write_set_file
+from pytest_crab.instances.set_files import read_set_table, write_set_file
 from pytest_crab.locks import locked_folder
 
 #: The file's name.
@@ -23,18 +22,10 @@ def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str
     """
     path = folder / FILE
     with locked_folder(folder):  # other instances of the set may be certified at the same time
-        instances = dict(_read_instances(path))
+        problem = "the file does not hold proofs of this version; move it away and certify again"
+        instances = read_set_table(path, "instances", problem)
         instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
         write_set_file(path, {"instances": instances})
-
-
-def _read_instances(path: Path) -> dict[str, Any]:
-    problem = "the file does not hold proofs of this version; move it away and certify again"
-    content = read_set_file(path, problem)
-    instances = content.get("instances", {} if not content else None)
-    if not isinstance(instances, dict):
-        raise BadInput(str(path), [problem])
-    return instances
 
 
 def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:

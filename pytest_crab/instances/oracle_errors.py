@@ -13,7 +13,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
-from pytest_crab.instances.set_files import read_set_file, write_set_file
+from pytest_crab.instances.set_files import read_set_table, write_set_file
 from pytest_crab.locks import locked_folder
 from pytest_crab.types import Comment, ErrorRate, Instance, OracleError, StrEnum
 
@@ -123,10 +123,7 @@ def read_errors(folder: Path) -> dict[str, dict[str, OracleErrors]]:
     """Return what is on record of the set in ``folder``, by instance and comment. Raises BadInput."""
     path = folder / FILE
     problem = "the file holds no error rates of this version; move it away and measure again"
-    content = read_set_file(path, problem)
-    instances = content.get("instances", {} if not content else None)
-    if not isinstance(instances, dict) or not all(isinstance(own, dict) for own in instances.values()):
-        raise BadInput(str(path), [problem])
+    instances = read_set_table(path, "instances", problem, depth=2)
     problems: list[str] = []
     found = {
         instance: {

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.set_files import read_set_file, write_set_file
+from pytest_crab.instances.set_files import read_set_table, write_set_file
 from pytest_crab.types import Instance
 
 #: What the file is called.
@@ -73,12 +73,4 @@ def _entry(mark: Mark, before: Any) -> dict[str, Any]:
 
 def _read_marks(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     problem = "the file does not hold marks of this version; move it away and certify again"
-    content = read_set_file(path, problem)
-    agents = content.get("agents", {} if not content else None)
-    if not isinstance(agents, dict) or not all(_is_nested(instances) for instances in agents.values()):
-        raise BadInput(str(path), [problem])
-    return agents
-
-
-def _is_nested(instances: Any) -> bool:
-    return isinstance(instances, dict) and all(isinstance(marks, dict) for marks in instances.values())
+    return read_set_table(path, "agents", problem, depth=3)

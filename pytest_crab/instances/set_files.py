@@ -30,6 +30,23 @@ def read_set_file(path: Path, problem: str) -> dict[str, Any]:
     return content
 
 
+def read_set_table(path: Path, key: str, problem: str, depth: int = 1) -> dict[str, Any]:
+    """Return the mapping under a key of a set's file, empty if there is no file.
+
+    Raises BadInput with ``problem`` as ``read_set_file`` does, and where it is not so many mappings deep.
+    """
+    content = read_set_file(path, problem)
+    found: Any = content.get(key) if content else {}
+    if not _is_nested(found, depth):
+        raise BadInput(str(path), [problem])
+    table: dict[str, Any] = found
+    return table
+
+
+def _is_nested(value: Any, depth: int) -> bool:
+    return depth == 0 or (isinstance(value, dict) and all(_is_nested(one, depth - 1) for one in value.values()))
+
+
 def write_set_file(path: Path, content: Mapping[str, Any]) -> None:
     """Write a set's file in one step; the same content gives the same bytes. Raises BadInput."""
     text = json.dumps({"schema": _SCHEMA, **content}, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)

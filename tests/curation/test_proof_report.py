@@ -82,10 +82,10 @@ def test_two_who_certify_instances_of_a_set_lose_nothing_of_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others: list[threading.Thread] = []
-    real = proof_report._read_instances
+    real = proof_report.read_set_table
 
-    def kept(path: Path) -> dict[str, Any]:
-        found = real(path)
+    def kept(path: Path, *asked: str) -> dict[str, Any]:
+        found = real(path, *asked)
         if not others:
             certified = (tmp_path, [certificate(tmp_path, "b")], "local")
             others.append(threading.Thread(target=proof_report.write_proofs, args=certified))
@@ -93,7 +93,7 @@ def test_two_who_certify_instances_of_a_set_lose_nothing_of_each_other(
             others[0].join(0.5)
         return found
 
-    monkeypatch.setattr(proof_report, "_read_instances", kept)
+    monkeypatch.setattr(proof_report, "read_set_table", kept)
     proof_report.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
     others[0].join()
     assert set(json.loads((tmp_path / proof_report.FILE).read_text())["instances"]) == {"a", "b"}
