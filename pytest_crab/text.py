@@ -10,6 +10,9 @@ from typing import AnyStr
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
 
+#: What makes a terminal print in a colour.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
 #: Lines around one that are shown with it; nearer ones are one window.
 MARGIN = 6
 
@@ -73,8 +76,8 @@ def windows(source: str, lines: Iterable[int], margin: int = MARGIN) -> list[str
 
 
 def output_lines(output: str) -> list[str]:
-    """Return the lines that a tool printed; a carriage return ends one too, as in a bar of progress."""
-    return split_lines(output.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return the lines that a tool printed, without colours; a carriage return ends one too, as in progress bars."""
+    return split_lines(_COLOUR.sub("", output).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:

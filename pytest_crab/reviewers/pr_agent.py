@@ -17,7 +17,6 @@ from pytest_crab.types import PullRequest, Review
 
 #: Its home is not the tree, whose .pr_agent.toml it would otherwise read.
 _LAUNCH = 'cd "$HOME" && cat > pull-request.diff && exec "$@"'
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: A line of its log, up to the place in its own source, whose number would be taken for a status.
 _ERROR = re.compile(r"\|\s*ERROR\s*\|.* - ")
 _READ = 'cat "$1/review.json" 2>/dev/null || true'
@@ -93,7 +92,7 @@ def _read(report: bytes) -> Mapping[str, Any] | None:
 def facts(completed: Completed, report: bytes, answer: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the facts for the status table; the exit code is 0 whatever happens."""
     lines = output_lines((completed.stdout + b"\n" + completed.stderr).decode(errors="replace"))
-    plain = [_COLOUR.sub("", line).strip() for line in lines]
+    plain = [line.strip() for line in lines]
     told = [line.partition(" - ")[2] for line in plain if _ERROR.search(line)] or [line for line in plain if line]
     form = "no" if not report.strip() else ("bad" if answer is None else "yes")
     words = "" if answer or not told else told[-1]

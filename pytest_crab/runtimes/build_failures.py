@@ -157,7 +157,7 @@ def why(said: str, advice: str = "") -> str:
 
     ``advice`` says what to do about these packages; ``{packages}`` in it is how a command line names them.
     """
-    lines = [re.sub(r"^[^\w(\"'</]+", "", line).strip() for line in output_lines(said)]
+    lines = [re.sub(r"^[^\w(\"'</\[]+", "", line).strip() for line in output_lines(said)]
     known = patterns()
     lines = [line for line in lines if line and not (_POINTING.search(line) or known.pointing.search(line))]
     telling = [line for line in lines if _TELLING.search(line) or known.telling.search(line)]

@@ -11,7 +11,6 @@ from pytest_crab.runtimes.build_failures import ADVICE_FOR_IMAGES, by_signal, is
 from pytest_crab.text import output_lines
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _STDERR = "\x1b[91m"  # what the engine puts before a line of standard error; the two streams come in no fixed order
 _NO_REASON = ("WARNING", "[notice]", "+ ")
 _ENGINES_OWN = (" --->", "Removing intermediate")
@@ -31,13 +30,12 @@ class BuildLog:
     def take(self, event: Mapping[str, Any]) -> str | None:
         """Take in one event; the engine's own error if that is what it is."""
         raw = str(event.get("stream", ""))
-        text = _COLOUR.sub("", raw)
-        match = _STEP.match(text)
+        match = _STEP.match(raw)
         if match:
             self._step = (match.group(1) or match.group(2)).strip()[:80]
             self._errors.clear()
         else:
-            lines = [line.strip() for line in output_lines(text) if line.strip() and not line.startswith(_ENGINES_OWN)]
+            lines = [line.strip() for line in output_lines(raw) if line.strip() and not line.startswith(_ENGINES_OWN)]
             self._lines.extend(lines)
             if raw.startswith(_STDERR):
                 self._errors.extend(line for line in lines if not line.startswith(_NO_REASON))

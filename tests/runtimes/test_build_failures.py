@@ -181,6 +181,19 @@ ENDINGS = {
         """,
         "Could not resolve y:jar:1 -> [Help 1]",
     ),
+    "javac by maven": (
+        """\
+        \x1b[0m\x1b[0m[ERROR] COMPILATION ERROR :
+        [ERROR] Source option 6 is no longer supported. Use 7 or later.
+        [ERROR] Failed to execute goal a:b:3.1:compile (default-compile) on project x: Compilation failure
+        [ERROR] Source option 6 is no longer supported. Use 7 or later.
+        [ERROR] -> [Help 1]
+        [ERROR]
+        [ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.
+        \x1b[0m\x1b[0m
+        """,
+        "[ERROR] Source option 6 is no longer supported. Use 7 or later.",
+    ),
 }
 
 
@@ -188,6 +201,10 @@ ENDINGS = {
 def test_a_sentence_ends_with_the_tools_own_cause(said: str, cause: str) -> None:
     assert str(build_failures.failure("demo", completed(1, said), LIMITS, 60)).endswith(cause)
     assert build_failures.brief(completed(1, said)).endswith(cause)
+
+
+def test_what_only_frames_a_cause_is_no_part_of_the_sentence() -> None:
+    assert build_failures.why(ENDINGS["javac by maven"][0]) == ENDINGS["javac by maven"][1]
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])

@@ -71,6 +71,7 @@ class Java(Ecosystem):
         banner=r"\s+at [\w.$/]+\(|\s+\.\.\. \d+ more$|\[ERROR\] *(?:$|\[Help|To see the full|Re-run Maven|For more)",
         cause=r"Exception in thread|Caused by: |\[ERROR\] (?:Failed|COMPILATION|/)",
         telling=r"\[ERROR\] (?:Failed to execute|/)",
+        pointing=r"^\[ERROR\] *(?:$|-> \[Help|COMPILATION ERROR|To see the full|Failed to .*: Compilation failure)",
     )
     tools = JavaTools()
     runner = runner_source(__name__)
