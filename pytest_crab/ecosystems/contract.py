@@ -292,8 +292,9 @@ class Ecosystem(Protocol):
         """The text of what runs a project's own tests in a sandbox; None: it cannot.
 
         It is ``inside.own_tests`` of its folder, and has ``run(host, run)`` as the runner has, which it may use as
-        ``host.parts["NAME_runner"]``. ``run["tests"]`` has ``files`` and ``names`` (harness.OwnTestsRun). The ids
-        that it reports have the file, folder or package before the first colon, which no name has.
+        ``host.parts["NAME_runner"]``. ``run["tests"]`` has ``files`` and ``names`` (harness.OwnTestsRun); without
+        names all tests of the files are run. The ids that it reports have the file, folder or package before the first
+        colon, which no name has.
         """
         return None
 

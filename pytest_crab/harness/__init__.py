@@ -127,7 +127,8 @@ class OwnTestsRun:
     ecosystem: str
     #: The files of the tree that a change of the tests touches.
     files: tuple[str, ...]
-    #: The names of tests, as somebody else reported them. What is run may be more: it holds at least what these name.
+    #: The names of tests, as somebody else reported them; empty: all of the files. What is run may be more: it holds at
+    #: least what these name.
     names: tuple[str, ...]
     #: The oracle that they are: its files are laid over the tree first, in which no other file of tests is changed, and
     #: of its tests alone is told.
