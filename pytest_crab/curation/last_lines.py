@@ -13,7 +13,7 @@ from pytest_crab.trial.context import TrialContext
 _MOST = 1_500
 
 
-def last_lines(context: TrialContext, run: harness.CommandRun | harness.OwnTestsRun) -> str:
+def last_lines(context: TrialContext, run: harness.AnyRun) -> str:
     """Return the end of what a run prints that is to tell it; empty if nothing is known.
 
     Raises ImageError, EngineError, Cancelled.
@@ -23,7 +23,7 @@ def last_lines(context: TrialContext, run: harness.CommandRun | harness.OwnTests
     return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
 
 
-def run_alone(context: TrialContext, run: harness.CommandRun | harness.OwnTestsRun) -> harness.HarnessReport:
+def run_alone(context: TrialContext, run: harness.AnyRun) -> harness.HarnessReport:
     """Return the report on one run, which counts for no proof. Raises ImageError, EngineError, Cancelled."""
     job = harness.Job(
         image=context.image,

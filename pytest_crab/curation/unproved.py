@@ -15,7 +15,6 @@ from pytest_crab.curation.last_lines import last_lines
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.errors import EngineError, ImageError
-from pytest_crab.harness import OwnTestsRun
 from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_of
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -27,6 +26,9 @@ from pytest_crab.verdict import safe_name
 
 #: An object's address differs from run to run, and who is told the same again need not be asked again.
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+
+#: How an oracle ends that does not build with the tree, whichever compiler says so.
+_UNBUILT = "BuildFailed"
 
 #: The words of so many failed tests are shown for each state.
 _SAID = 3
@@ -98,17 +100,17 @@ def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Dia
 
 
 def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
-    """Yield what the project's own runner prints of its tests at head, where not all pass.
+    """Yield what is printed at head: by the runner of the project's own tests where not all pass, by a failed build.
 
     As with ``_quoted_failures``, only the oracle's author is shown it, who may not have seen the fix: runners print
     lines of code, so none prints here on the reference.
     """
-    if not ecosystems.runs_own_tests(comment.required_oracle.runner):
-        return
+    is_own = ecosystems.runs_own_tests(comment.required_oracle.runner)
     for state in states:
-        if state.role is Role.HEAD and any(test.outcome != "passed" for run in state.runs for test in run.tests):
+        tests = [test for run in state.runs for test in run.tests]
+        failed = any(test.outcome != "passed" if is_own else test.exception == _UNBUILT for test in tests)
+        if state.role is Role.HEAD and failed:
             run = run_of(context, OracleRequest(comment=comment, tree=context.snapshot.head_tree))
-            assert isinstance(run, OwnTestsRun)
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 told = last_lines(context, dataclasses.replace(run, printed=True))
                 words = escape_controls(json.dumps(told, ensure_ascii=False))

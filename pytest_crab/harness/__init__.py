@@ -102,6 +102,8 @@ class OracleRun:
     oracle: Oracle
     #: The oracle file's text.
     source: str = field(repr=False)
+    #: As in CommandRun.
+    printed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +331,7 @@ def _run(run: AnyRun) -> dict[str, Any]:
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
     owner = ecosystems.of_runner(run.oracle.runner)
-    return message | {"oracle": oracle, "part": f"{owner.name if owner else None}_runner"}
+    return message | {"oracle": oracle, "printed": run.printed, "part": f"{owner.name if owner else None}_runner"}
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:

@@ -118,6 +118,14 @@ def test_what_does_not_build_is_an_error_and_not_red(go: GoBench, change: FileCh
     assert verdict.not_red(proof("TestSum"), run) is not None
 
 
+def test_what_the_compiler_says_is_told_where_it_is_asked_for(go: GoBench) -> None:
+    oracle = Oracle(file="oracles/test_c0_test.go", runner="go", folder="queue")
+    run = harness.OracleRun(
+        id="c0", state="now", seconds=60, oracle=oracle, source=SUM.replace("Add(1, 2)", "Sum(1)"), printed=True
+    )
+    assert "undefined: Sum" in go.bench.report([run], now=()).printed["c0"]
+
+
 def test_the_projects_own_tests_beside_the_oracle_play_no_part(go: GoBench) -> None:
     run = go.run(SUM, changed("queue/own_test.go", MAIN), changed("queue/add.go", BAD))
     assert told(run) == {"TestSum": "failed"}
