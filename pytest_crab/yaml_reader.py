@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Callable
@@ -69,8 +70,9 @@ def _content(path: Path) -> bytes:
 
 
 def _text(content: bytes) -> str:
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _RefusalError(f"line {line} is not UTF-8; the file should be saved as UTF-8") from None

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_crab.ecosystems import elsewhere
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Variables
 from pytest_crab.ecosystems.cpp import Cpp
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
@@ -176,12 +176,6 @@ def variables() -> Variables:
 def names() -> tuple[Names, ...]:
     """Return the names by which files are told apart, of every language. Raises BadInput as ``installed`` does."""
     return (*(one.names for one in installed()), elsewhere.NAMES)
-
-
-def oracle_file(runner: str) -> Spelling | None:
-    """Return how the name of an oracle's file ends, by what runs it; None for a runner that there is not."""
-    owner = of_runner(runner)
-    return None if owner is None else owner.runners[runner]
 
 
 def environment_faults(environment: Environment) -> Iterator[str]:

@@ -204,20 +204,19 @@ def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
 
 
 def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
-    spelling = ecosystems.oracle_file(oracle.runner)
-    if spelling is None:  # which runner_faults says
+    owner = ecosystems.of_runner(oracle.runner)
+    if owner is None:  # which runner_faults says
         return
-    suffix, wanted = spelling
+    suffix, wanted = owner.runners[oracle.runner]
     if re.fullmatch(rf"test_[A-Za-z0-9_]+{suffix}", oracle.file.rpartition("/")[2]):
         yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
-    owner = ecosystems.of_runner(oracle.runner)
-    if owner is not None and owner.isolation is None and oracle.isolation is not Isolation.NONE:
+    if owner.isolation is None and oracle.isolation is not Isolation.NONE:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
     if oracle.folder is not None and oracle.folder != "." and not _is_below(oracle.folder):
         yield f"{at}.oracle.folder is {oracle.folder!r}; it should be a folder of the tree, without .."
-    if owner is not None and not owner.takes_plugins and oracle.plugins:
+    if not owner.takes_plugins and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
     yield from _part_faults(f"{at}.oracle.parts", oracle.parts)

@@ -96,7 +96,7 @@ class Items:
     def claim(self, instance: Instance, path: Path) -> None:
         """Note that an instance was loaded from ``path``. Raises BadInput if another file has one of this id."""
         first = self._claims.setdefault(instance.id.lower(), path)
-        if first != path:
+        if first is not path and first != path:  # paths take long to compare
             raise BadInput(str(path), [f"id {instance.id} is also that of {first}; one should be renamed"])
 
     @contextmanager
@@ -142,11 +142,11 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
         """
         with os.scandir(self.path) as found:
             names = sorted(entry.name for entry in found)
-        place = str(self.path)
-        # a Path takes ten times as long
-        names = [name for name in names if os.path.isfile(f"{place}/{name}/{INSTANCE_FILE}")]  # noqa: PTH113
         if is_named_below(self.path, self.config) or loaded_by_others(self.config):
-            yield from (InstanceFolder.from_parent(self, path=self.path / name, name=name) for name in names)
+            for name in names:
+                folder = self.path / name
+                if is_file(folder / INSTANCE_FILE):
+                    yield InstanceFolder.from_parent(self, path=folder, name=name)
             return
         items = self.config.stash[_ITEMS]
         with items.gc_frozen(), instance_cache(self.path, items.store) as index:
@@ -157,7 +157,8 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
                     instance = index.load(file.path)
                     items.claim(instance, file.path)
                 except BadInput:
-                    yield file
+                    if is_file(file.path):  # asked only now: nearly every folder of a set has one
+                        yield file
                 else:
                     yield from items_of(instance, file)
 

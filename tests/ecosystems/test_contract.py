@@ -12,7 +12,7 @@ from pytest_crab.ecosystems import (
     SYSTEM_PACKAGES,
     ecosystem_of,
     environment_faults,
-    oracle_file,
+    of_runner,
     runner_faults,
     start,
 )
@@ -45,7 +45,7 @@ def test_exactly_one_owns_an_environment_and_finds_no_fault_in_it(environment: E
 @pytest.mark.parametrize("runner", [name for one in ECOSYSTEMS for name in one.runners])
 def test_exactly_one_has_a_runner(runner: str) -> None:
     (owner,) = (one for one in ECOSYSTEMS if runner in one.runners)
-    assert oracle_file(runner) is owner.runners[runner]
+    assert of_runner(runner) is owner
 
 
 @pytest.mark.parametrize("runner", [name for one in ECOSYSTEMS for name in one.runners])
