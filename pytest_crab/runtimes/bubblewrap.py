@@ -157,9 +157,8 @@ def run_confined(
     if reason is not None:
         raise EngineError(reason)
     with ExitStack() as stack:
-        folder = stack.enter_context(run.scratch())  # first: from here on a sweep knows that the run lives
+        folder = run.folder  # first: from here on a sweep knows that the run lives
         group = stack.enter_context(cgroups.new_group(run.id, limits))
-        _write_etc(folder)
         quota = quota or DiskQuota((), 0)
         quota.again()
         running = _start_sandboxes(views, commands, limits, group, folder)
@@ -188,10 +187,9 @@ def attach(run: RunFolder, view: View, command: Command, *, limits: Limits) -> i
     if reason is not None:
         raise EngineError(reason)
     with ExitStack() as stack:
-        folder = stack.enter_context(run.scratch())
+        folder = run.folder
         group = stack.enter_context(cgroups.new_group(run.id, limits))
-        _write_etc(folder)
-        files = stack.enter_context(_files(command))
+        files = stack.enter_context(_files(view, command))
         argv = _launch(view, command, limits, group, folder, files)
         return subprocess.run(argv, env={}, pass_fds=files, check=False).returncode
 
@@ -245,15 +243,15 @@ def run_in_folder(
 
 
 @contextmanager
-def _files(command: Command) -> Iterator[tuple[int, ...]]:
-    """Open files for bubblewrap: the command's environment as arguments, and the filter of calls where there is one.
+def _files(view: View, command: Command) -> Iterator[tuple[int, ...]]:
+    """Open files for bubblewrap: the command's environment as arguments, those of ``_etc``, and the filter of calls.
 
     Arguments come in a file since every user of the machine can read command lines.
     """
     variables = {"HOME": TMP, "PATH": SYSTEM_PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
     text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
-    with _content_files([text, *seccomp.filters()]) as files:
+    with _content_files([text, *_etc(network=view.network).values(), *seccomp.filters()]) as files:
         yield files
 
 
@@ -275,7 +273,7 @@ def _start_sandboxes(
     running: list[PipedProcess] = []
     try:
         for view, command in zip(views, commands, strict=True):
-            with _files(command) as files:
+            with _files(view, command) as files:
                 argv = _launch(view, command, limits, group, folder, files)
                 more = [one.fileno() for one in view.handed]
                 running.append(start_process(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
@@ -297,14 +295,14 @@ def _launch(
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     needed = [place for place in (command.argv[0], view.cwd, *view.needed) if place.startswith("/")]
-    mounts = hidden_paths.order_mounts(
-        _mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"}
-    )
+    variables, *others = map(str, files)
+    etc = dict(zip(_etc(network=view.network), others, strict=False))
+    scratch = {str(folder.parent.resolve()): "scratch"}
+    mounts = hidden_paths.order_mounts(_mounts(view, limits, etc), needed, scratch)
     arguments = _arguments(view, mounts, _IDS[command.user], group)
     arguments += _trial()[1] if command.mounts else ()
     arguments += ["--as-pid-1"] if command.first else []
-    variables, *filters = map(str, files)
-    more = [part for file in filters for part in ("--seccomp", file)]
+    more = [part for file in others[len(etc) :] for part in ("--seccomp", file)]
     return [*shell, *arguments, *more, "--args", variables, "--", *command.argv]
 
 
@@ -327,14 +325,14 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
     return [*arguments, "--chdir", view.cwd]
 
 
-def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
-    """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen."""
+def _mounts(view: View, limits: Limits, etc: Mapping[str, str]) -> Iterator[Mount]:
+    """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen.
+
+    ``etc`` has the numbers of the open files of ``_etc``, by their names.
+    """
     yield from _system(() if view.way_out is None else _ETC_CERTIFICATES, network=view.network)
-    for name in ("passwd", "group", "hosts"):
-        outside = name == "hosts" and view.network
-        yield bind_mount("--ro-bind", folder / ("hosts-outside" if outside else name), f"/etc/{name}")
-    if not view.network:
-        yield bind_mount("--ro-bind", folder / "nsswitch.conf", "/etc/nsswitch.conf")
+    for name, number in etc.items():
+        yield Mount(place=f"/etc/{name}", options=("--perms", "0444", "--ro-bind-data", number, f"/etc/{name}"))
     for place in view.empty:
         mode = "1777" if place == TMP else "0755"
         yield Mount(place=place, options=("--perms", mode, "--size", str(limits.disk * _MIB), "--tmpfs", place))
@@ -359,10 +357,10 @@ def _system(more: Sequence[str] = (), *, network: bool) -> Iterator[Mount]:
             yield bind_mount("--ro-bind", real, f"/etc/{name}")
 
 
-def _write_etc(folder: Path) -> None:
-    (folder / "passwd").write_text(PASSWD)
-    (folder / "group").write_text(GROUP)
-    (folder / "hosts").write_text(HOSTS)
+def _etc(*, network: bool) -> dict[str, bytes]:
+    """Return the files of /etc that are a sandbox's own, by name; with this machine's network it has its hosts too."""
+    own = {"passwd": PASSWD.encode(), "group": GROUP.encode(), "hosts": HOSTS.encode()}
+    if not network:
+        return {**own, "nsswitch.conf": b"hosts: files\n"}
     outside = Path("/etc/hosts")
-    (folder / "hosts-outside").write_bytes(HOSTS.encode() + (outside.read_bytes() if outside.is_file() else b""))
-    (folder / "nsswitch.conf").write_text("hosts: files\n")
+    return {**own, "hosts": own["hosts"] + (outside.read_bytes() if outside.is_file() else b"")}
