@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,11 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@functools.cache
 def freeze_once() -> None:
-    """Let no collection look again at what there is by now, in a process that has nothing frozen yet.
+    """Let no collection look again at what there is by now, once in a process.
 
     Those at the end of a process look at all objects: a fifth of a short command's time, for modules that end with it.
     Once is enough for them, and another time there may be garbage, which would stay.
     """
-    if not gc.get_freeze_count():
-        gc.freeze()
+    gc.freeze()

@@ -12,6 +12,7 @@ from pytest_crab.garbage import freeze_once, no_collection
 @pytest.fixture(autouse=True)
 def nothing_is_frozen() -> Iterator[None]:
     gc.unfreeze()  # what this run of the tests has frozen
+    freeze_once.cache_clear()
     yield
     gc.freeze()
 

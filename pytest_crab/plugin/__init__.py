@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 
 import pytest
 
+from pytest_crab.garbage import freeze_once, no_collection
 from pytest_crab.plugin import options
 from pytest_crab.plugin.fixtures import crab_instance, crab_trial, pytest_generate_tests
 from pytest_crab.plugin.guards import Inert, refuse_configuration, refuse_inside, refuse_system
@@ -60,7 +61,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.named_reviewers(config):
         refuse_system()
         from pytest_crab.errors import CrabError
-        from pytest_crab.garbage import freeze_once, no_collection
 
         with no_collection():
             from pytest_crab.plugin.registration import register

@@ -295,14 +295,15 @@ def test_a_large_set_is_passed_over_by_the_garbage_collector_until_the_session_e
     monkeypatch.setattr("pytest_crab.plugin.items.WORTH_FREEZING", limit)
     told = (
         "import gc\n\ndef pytest_sessionstart():\n    global imported\n    imported = gc.get_freeze_count()\n\n"
-        "def pytest_collection_finish():\n    print('frozen', gc.get_freeze_count() > imported > 0)\n"
+        "def pytest_collection_finish():\n    print('frozen', gc.get_freeze_count() > imported)\n"
     )
     bare.write({"conftest.py": told})
     gc.unfreeze()  # what this run of the tests has frozen
     try:
         result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
         result.stdout.fnmatch_lines([f"*frozen {frozen}*"])
-        assert (gc.isenabled(), gc.get_freeze_count() == 0) == (True, frozen)
+        assert gc.isenabled()
+        assert not frozen or gc.get_freeze_count() == 0
     finally:
         gc.freeze()
 
