@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import click
@@ -50,6 +50,11 @@ class LazyGroup(click.Group):
         found: click.Command = load(command.target)
         return found
 
+    def _of_group(self, name: str) -> Collection[str]:
+        """Return the names of the subcommands of a subcommand that is a group; of any other there are none."""
+        found = self.load(name, self.subcommands()[name])
+        return found.subcommands() if isinstance(found, LazyGroup) else ()
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call the subcommand, and show what it raises as CrabError as its error: no command has to catch that."""
         try:
@@ -60,11 +65,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest subcommand where there is none of that name."""
+        """Name the group that has a subcommand, or else the nearest one, where there is none of that name."""
         if args and args[0] not in self.subcommands() and not args[0].startswith("-"):
             from pytest_crab.formats import format_near
 
-            ctx.fail(f"No such command {args[0]!r}{format_near(args[0], self.subcommands())}.")
+            owner = next((name for name in self.subcommands() if args[0] in self._of_group(name)), None)
+            near = format_near(args[0], self.subcommands())
+            advice = near if owner is None else f" (did you mean {owner} {args[0]}?)"
+            ctx.fail(f"No such command {args[0]!r}{advice}.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same

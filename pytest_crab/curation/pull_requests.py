@@ -117,7 +117,10 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
     told = [f"  {sha[:12]} {subject[:80]}" for sha, subject in pull.commits]
     notes = {
         "source": ["The pull request's commits; head is the one that was commented on:", *told],
-        "environment": ["Without packages, pytest-crab set certify finds them; see docs/how-to/certify.md."],
+        "environment": [
+            f"pytest-crab set certify finds packages of {DEFAULT.name} where none is named: docs/how-to/certify.md;",
+            "in another language this is taken as it is, and what a lock file does not bring is written here.",
+        ],
     }
     origin = PullRequestDraft(
         id=f"{repo.replace('/', '__')}-{number}@{pull.head[:7]}",
