@@ -24,7 +24,7 @@ def refs(base_branch: str) -> frozenset[str]:
 def make_branches(git: Git, base: str, head: str, base_branch: str) -> None:
     """Give a repository its branches, with the head's checked out; there is no remote behind ``origin/``."""
     wanted = {**dict.fromkeys(_base_refs(base_branch), base), _head_ref(base_branch): head}
-    # One file, as git itself has the refs that a clone brings: a file for each takes five times as long to make.
+    # One file, as git itself has the refs that a clone brings: a file for each takes longer to make.
     (git.folder / "packed-refs").write_text("".join(f"{commit} {name}\n" for name, commit in sorted(wanted.items())))
     (git.folder / _REMOTE).mkdir(parents=True)
     _lead(git.folder / "HEAD", _head_ref(base_branch))
