@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import http.server
+import importlib.util
 import io
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -159,7 +161,11 @@ def test_without_any_index_the_source_is_unreachable(
         fetcher_for(released).fetch(released, tmp_path / "cache")
 
 
-def test_places_are_pips_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_pips_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+) -> None:
+    if importlib.util.find_spec("pip") is None:
+        without("pip", "this environment has no pip, whose settings are read")
     file = tmp_path / "pip.conf"
     file.write_text(
         "[global]\nindex-url = https://one.example/simple\nextra-index-url = https://two.example/simple file:///three\n"
