@@ -226,6 +226,10 @@ def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
         ({"head": (GREEN,)}, "is not red on head: no expected test failed (all passed)"),
         ({"head": (run(),)}, "is not red on head: no test was collected"),
         (
+            {"reference": (run(outcome("session", "error")),)},
+            f"{B} failed, and no test of this name ran on the reference",
+        ),
+        (
             {"head": (run(outcome("test_c0.py", "error")),)},
             "is not red on head: no expected test failed (test_c0.py error)",
         ),

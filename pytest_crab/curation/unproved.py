@@ -16,6 +16,7 @@ from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.instances.oracle_needs import outside_needs
+from pytest_crab.runtimes.build_failures import why
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_of
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
@@ -28,7 +29,7 @@ from pytest_crab.verdict import safe_name
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 
 #: How an oracle ends that does not build with the tree, whichever compiler says so.
-_UNBUILT = "BuildFailed"
+_UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule"})
 
 #: The words of so many failed tests are shown for each state.
 _SAID = 3
@@ -100,19 +101,21 @@ def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Dia
 
 
 def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
-    """Yield what is printed at head: by the runner of the project's own tests where not all pass, by a failed build.
+    """Yield what is printed by a build that failed, and at head by the runner of the project's own tests that failed.
 
-    As with ``_quoted_failures``, only the oracle's author is shown it, who may not have seen the fix: runners print
-    lines of code, so none prints here on the reference.
+    As with ``_quoted_failures``, only the oracle's author is shown it, who may not have seen the fix: compilers and
+    runners print lines of code, so of what is printed on the reference only the line that tells the cause is quoted.
     """
     is_own = ecosystems.runs_own_tests(comment.required_oracle.runner)
+    trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
     for state in states:
         tests = [test for run in state.runs for test in run.tests]
-        failed = any(test.outcome != "passed" if is_own else test.exception == _UNBUILT for test in tests)
-        if state.role is Role.HEAD and failed:
-            run = run_of(context, OracleRequest(comment=comment, tree=context.snapshot.head_tree))
+        failed = is_own and state.role is Role.HEAD and any(test.outcome != "passed" for test in tests)
+        if state.role in trees and (failed or any(test.exception in _UNBUILT for test in tests)):
+            run = run_of(context, OracleRequest(comment=comment, tree=trees[state.role]))
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 told = last_lines(context, dataclasses.replace(run, printed=True))
+                told = why(told) if state.role is Role.REFERENCE else told
                 words = escape_controls(json.dumps(told, ensure_ascii=False))
                 yield f"on {state.name} its runner ends with: {words}"
 

@@ -193,6 +193,34 @@ FITTED = "from pathlib import Path\n\n\ndef test_two() -> None:\n    assert 'TWO
 LOOSE = "import shop\n\n\ndef test_two() -> None:\n    assert shop.TWO != 3\n"
 
 
+IN_C = "  ecosystem: cpp\n  build: ['true']\n  env: {{CPPFLAGS: -I.}}\n  version: '{}'\n"
+CALLS_TWO = '#include <assert.h>\n#include "shop.h"\n\nvoid test_two(void) { assert(two() == 2); }\n'
+
+
+def test_what_a_compiler_says_is_told_where_the_reference_alone_does_not_build() -> None:
+    """The reference gives ``two`` a parameter, and the oracle calls it without one."""
+    folder = write("a")
+    gcc = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
+    text = (folder / "instance.yaml").read_text().replace("shop.py", "shop.h")
+    text = text.replace("  dockerfile: python\n", IN_C.format(gcc.partition(".")[0]))
+    text = text.replace("oracles/test_c0.py", "{file: oracles/test_c0.c, runner: c}")
+    (folder / "instance.yaml").write_text(text)
+    (folder / "oracles" / "test_c0.c").write_text(CALLS_TWO)
+    before, head, reference = (
+        "static int two(void) { return 0; }",
+        "static int two(void) { return 3; }",
+        "static int two(int n) { return n; }",
+    )
+    change = CHANGE.replace("shop.py", "shop.h").replace("ONE = 1", "int one;")
+    (folder / "head.diff").write_text(change.format(before, head))
+    (folder / "reference.diff").write_text(change.format(head, reference))
+    Path("set/projects/shop/shop.h").write_text(f"int one;\n{before}\n")
+    result = run("set", "--no-write")
+    assert result.exit_code == 1
+    assert "no test of the oracle runs on the reference" in result.output
+    assert "two" in result.output.partition("on the reference its runner ends with: ")[2]
+
+
 @pytest.mark.slow(reason="three oracles are held against all of their checks")
 def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     for name, oracle in (("fitted", FITTED), ("good", RED_THEN_GREEN), ("loose", LOOSE)):

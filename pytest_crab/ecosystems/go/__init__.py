@@ -64,7 +64,7 @@ class Go(Ecosystem):
         settings=r"os\.(?:Getenv|LookupEnv)\(\"(\w+)\"\)|\benv:\"(\w+)|viper\.\w+\(\"([\w.]+)\"",
         form=r"gofmt|goimports|golangci\S*|godoc",
     )
-    messages = Messages(banner=r"goroutine \d|exit status \d+$", cause=r"panic:")
+    messages = Messages(banner=r"goroutine \d|exit status \d+$", cause=r"panic:", telling=r"\.go:\d+:\d+: ")
     tools = GoTools()
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
