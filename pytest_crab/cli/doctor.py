@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
@@ -211,7 +212,7 @@ def _version(place: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return "does not run"
     lines = [line for line in output_lines(done.stdout or done.stderr) if any(map(str.isdigit, line))]
-    return lines[0].strip()[:60] if lines else "says no version"
+    return shorten(lines[0], 100, placeholder=" …") if lines else "says no version"
 
 
 def _keys() -> list[tuple[str, str]]:

@@ -73,7 +73,11 @@ def _pairs(
             raise BadInput("--reviewer", [f"{now} of the second run is named twice; compare it once at a time"])
         named.add(now)
         runs = (("the first run", was, before), ("the second run", now, after))
-        problems = [f"{run} has no reviewer {who}" for run, who, known in runs if who not in known]
+        problems = [
+            f"{run} has no reviewer {who}; it has {', '.join(sorted(known)) or 'none'}"
+            for run, who, known in runs
+            if who not in known
+        ]
         if problems:
             raise BadInput("--reviewer", problems)
         yield before[was], after[now]

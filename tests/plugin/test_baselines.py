@@ -71,7 +71,7 @@ def test_a_gate_against_an_earlier_run(lab: Any, measured: Path) -> None:
     assert data["half"]["comparison"]["lost"] == ["shop-1::c1", "till-2::c1"]
     wrong = CliRunner().invoke(compare, [*both, "--reviewer=nobody"])
     assert wrong.exit_code == 2
-    assert "the first run has no reviewer nobody" in wrong.output
+    assert "the first run has no reviewer nobody; it has both" in wrong.output
     twice = CliRunner().invoke(compare, [*both, "--reviewer=both=half", "--reviewer=both=half"])
     assert twice.exit_code == 2
     assert "half of the second run is named twice" in twice.output

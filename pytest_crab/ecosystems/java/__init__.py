@@ -96,8 +96,8 @@ class Java(Ecosystem):
         env = {"MAVEN_ARGS": f"-pl {','.join(modules)} -am"} if modules and tree / "pom.xml" in poms else {}
         old = any(re.search(_OLD_LEVEL, path.read_text("utf-8", "replace")) for path in poms)
         version = self.tools.find("").version.partition(".")[0]
-        for install in [(_RAISE.format(level=level),) for level in _LEVELS] if old else [()]:
-            yield Environment(ecosystem=self.name, version=version, env=env, install=install)
+        for build in [(_RAISE.format(level=level),) for level in _LEVELS] if old else [None]:
+            yield Environment(ecosystem=self.name, version=version, env=env, build=build)
 
     @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:
