@@ -54,6 +54,6 @@ def refuse_foreign(run_context: RunContext, instances: Iterable[Instance]) -> No
         if not folder.is_relative_to(here):
             raise click.ClickException(
                 f"{folder} comes from outside this folder, and its code would run without a sandbox, as "
-                f"{run_context.no_sandbox}: install bubblewrap, use --runtime=docker, or look at it and call this in "
-                f"{folder.parent}"
+                f"{run_context.no_sandbox}: install bubblewrap, {run_context.settings.use('docker')}, or look at it "
+                f"and call this in {folder.parent}"
             )

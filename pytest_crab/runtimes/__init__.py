@@ -35,14 +35,18 @@ class RuntimeSettings:
     why: str = ""
     #: The image on which environments are built; ``{python}`` in it is X.Y.
     base_image: str = interpreters.PUBLIC_BASE
-    #: Whether any code may run without a sandbox.
-    allow_unconfined: bool = False
+    #: Whether any code may run without a sandbox; None: a command asks, which has no option to allow it.
+    allow_unconfined: bool | None = None
     #: What an oracle's sandbox may use.
     oracle_limits: Limits = ORACLE_LIMITS
     #: What the sandbox of a reviewer or an agent, or of a revised install, may use.
     client_limits: Limits = CLIENT_LIMITS
     #: Whether an environment that is removed leaves its caches to the next one of its repository.
     hands_on_caches: bool = False
+
+    def use(self, runtime: str) -> str:
+        """Return what a sentence says to have another runtime, with the option of a run or that of a command."""
+        return f"use --{'crab-' if self.allow_unconfined is not None else ''}runtime={runtime}"
 
 
 def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeSettings:
@@ -60,7 +64,7 @@ def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeS
     status = docker_status.look(settings.base_image, version)
     if settings.runtime == "docker":
         if status.version is None:
-            raise EngineError(f"no Docker engine answers ({status.problem}): start one, or use --crab-runtime=local")
+            raise EngineError(f"no Docker engine answers ({status.problem}): start one, or {settings.use('local')}")
         return replace(settings, why=f"named{status.warning}")
     lack = docker_status.lack(status)
     if lack is not None:

@@ -225,10 +225,11 @@ def _sound(lines: Iterable[bytes]) -> Iterator[Any]:
 
 def sentence(what: str, path: Path, error: OSError) -> str:
     """Return the sentence on a failure with a file of the store: what, why, and what to do."""
+    option = "--crab-store (of a pytest-crab command: --store)"
     advice = {
         errno.ENOSPC: "free some space and run again, finished steps are kept",
-        errno.EACCES: "make it readable and writable, or choose another folder with --crab-store",
-        errno.EROFS: "choose a folder on a writable disk with --crab-store",
-        errno.ENOTDIR: "choose a folder with --crab-store",
-    }.get(error.errno or 0, "choose another folder with --crab-store")
+        errno.EACCES: f"make it readable and writable, or choose another folder with {option}",
+        errno.EROFS: f"choose a folder on a writable disk with {option}",
+        errno.ENOTDIR: f"choose a folder with {option}",
+    }.get(error.errno or 0, f"choose another folder with {option}")
     return f"the store file {path} {what} ({os.strerror(error.errno or 0)}): {advice}"

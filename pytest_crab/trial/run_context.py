@@ -117,8 +117,8 @@ class RunContext:
             return
         if instance.provenance is Provenance.AUTHORED and built_in:
             return
-        docker = "use --crab-runtime=docker, " if self.unconfined else ""
-        raise EngineError(
-            f"{instance.id} with {who} needs a sandbox on this host, and "
-            f"{self.no_sandbox}: install bubblewrap, {docker}or say --crab-allow-unconfined"
-        )
+        needs = instance.id if built_in else f"{instance.id} with {who}"  # else its own code is the reason
+        ways = ["install bubblewrap"]
+        ways += [self.settings.use("docker")] if self.unconfined else []
+        ways += ["say --crab-allow-unconfined"] if self.settings.allow_unconfined is not None else []
+        raise EngineError(f"{needs} needs a sandbox on this host, and {self.no_sandbox}: {', or '.join(ways)}")

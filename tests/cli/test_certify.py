@@ -131,6 +131,18 @@ def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
     assert not Path("../set/proofs.json").exists()
 
 
+def test_code_of_others_runs_nowhere_without_a_sandbox_and_the_commands_own_options_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none in this test")
+    folder = write("a") / "instance.yaml"
+    folder.write_text(folder.read_text().replace("provenance: authored", "provenance: github"))
+    result = run("a")
+    assert result.exit_code == 1
+    told = "a needs a sandbox on this host, and there is none in this test: install bubblewrap, or use --runtime=docker"
+    assert result.output.startswith(f"a c0: not proved: {told}\n")
+
+
 NEEDS_NETWORK = """\
 import urllib.request
 

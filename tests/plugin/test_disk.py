@@ -144,7 +144,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_the_first_trial(bare: 
     bare.write({"file": ""})
     result = bare.run("--reviewer=human", "--crab-store=file/store", "instances")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: the store file *file* cannot be written (*): choose *--crab-store"])
+    result.stderr.fnmatch_lines(["ERROR: the store file *file* cannot be written (*): choose *--crab-store*"])
     assert "instances/shop-1" not in result.stdout.str()
 
 

@@ -164,6 +164,8 @@ def test_auto_is_local_where_no_engine_answers(monkeypatch: pytest.MonkeyPatch, 
     assert choice.runtime == "local"
     assert "no Docker engine answers" in choice.why
     with pytest.raises(EngineError, match=r"no Docker engine answers .*use --crab-runtime=local"):
+        choose(RuntimeSettings(runtime="docker", allow_unconfined=False))
+    with pytest.raises(EngineError, match=r"no Docker engine answers .*use --runtime=local"):  # of a command
         choose(RuntimeSettings(runtime="docker"))
 
 
