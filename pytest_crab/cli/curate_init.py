@@ -15,9 +15,9 @@ from pytest_crab.settings import FILE, load_settings
 def init() -> None:
     """Ask two questions, and write the answers to crab.yaml under curate."""
     path = Path.cwd() / FILE
-    text = path.read_text("utf-8") if path.exists() else ""
+    settings = load_settings(Path.cwd())  # also says what is wrong with the file
     try:
-        settings = load_settings(Path.cwd())
+        text = path.read_text("utf-8") if path.exists() else ""
         if settings.curate or settings.private or "curate:" in text:
             raise click.ClickException(f"{path} has settings under curate already; change them there")
         passed_on = click.confirm(

@@ -51,26 +51,32 @@ def review(
     judged by, and what judges said. A ruling is saved at once, and the set is written by it. The server listens on the
     loopback address only, and its address has a token. It runs until Ctrl-C.
     """
+    candidates = _finished(out, store)
+    if ruled_file is not None:
+        _take_file(out, ruled_file, candidates)
+        return
+    name = by or _user()
+    if page is not None:
+        write_report_file(page, [_made(out, candidates, name, served=False).body])
+        click.echo(f"{page}: rule there, save rulings.json, and take it with --rulings")
+        return
     try:
-        candidates = _finished(out, store)
-        if ruled_file is not None:
-            _take_file(out, ruled_file, candidates)
-            return
-        name = by or getpass.getuser()
-        if page is not None:
-            write_report_file(page, [_made(out, candidates, name, served=False).body])
-            click.echo(f"{page}: rule there, save rulings.json, and take it with --rulings")
-            return
-        server = open_review(out, store, name, port)
+        server = open_review(out, candidates, name, port)
     except OSError as error:
-        where = page if page is not None else f"port {port}"
-        raise click.ClickException(f"{where} cannot be used: {error.strerror}") from error
+        raise click.ClickException(f"port {port} cannot be listened on: {error.strerror}") from error
     serve(server, opens=opens)
 
 
-def open_review(out: Path, store: Path, by: str, port: int) -> RulingServer:
-    """Return a server of the page that takes rulings into the set. Raises BadInput, StoreError, OSError."""
-    candidates = _finished(out, store)
+def _user() -> str:
+    """Return the name of this user. Raises UsageError where it has none, as in many containers."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as error:  # KeyError before CPython 3.13
+        raise click.UsageError("this user has no name on this machine; give yours with --as") from error
+
+
+def open_review(out: Path, candidates: dict[str, PullCandidate], by: str, port: int) -> RulingServer:
+    """Return a server of the page that takes rulings on finished candidates into the set. Raises BadInput, OSError."""
     taking = threading.Lock()  # two tabs would each write the set's list of digests as it was before the other
 
     def rule(data: Any) -> list[str]:

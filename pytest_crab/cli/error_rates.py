@@ -13,7 +13,7 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.cli.certify_agent import crew_with
-from pytest_crab.cli.lookup import display_path, instance_files
+from pytest_crab.cli.lookup import display_path, instance_files, one_instance
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, runtime_option, store_option
@@ -198,9 +198,9 @@ def _decide(names: Sequence[str], decisions: Sequence[tuple[str, ErrorDecision]]
     if len(names) != 1 or ":" not in names[0]:
         raise click.UsageError("--decide is about one oracle, named as INSTANCE-FOLDER:COMMENT")
     place, _, comment = names[0].rpartition(":")
-    folder = Path(place)
+    instance = one_instance(place)
     for name, decision in decisions:
-        write_decision(folder.parent, folder.name, comment, name, decision)
+        write_decision(Path(instance.folder).parent, instance.id, comment, name, decision)
     click.echo(f"{format_count(len(decisions), 'decision')} recorded")
 
 

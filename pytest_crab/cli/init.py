@@ -26,6 +26,7 @@ from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import FILE, PROVIDERS
 from pytest_crab.statistics.power import LEAST_CLUSTERS
+from pytest_crab.text import one_line
 
 #: The name of the reviewer that is measured, in crab.yaml.
 NAME = "mine"
@@ -139,10 +140,14 @@ def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _setting(key: str, text: str) -> Any:
-    """Return a setting as crab.yaml has it; a command may be written as to a shell."""
-    if text.startswith(("[", "{")):
-        return yaml.safe_load(text)
-    return shlex.split(text) if key == _COMMAND else text.strip()
+    """Return a setting as crab.yaml has it; a command may be written as to a shell. Raises UsageError."""
+    try:
+        if text.startswith(("[", "{")):
+            return yaml.safe_load(text)
+        return shlex.split(text) if key == _COMMAND else text.strip()
+    except (yaml.YAMLError, ValueError) as error:
+        why = one_line(str(error))
+        raise click.UsageError(f"--setting {key} is {text!r} and cannot be read ({why}); close what is open") from error
 
 
 def _check(family: Family, name: str, settings: Mapping[str, Any], option: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pytest_crab import systems
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import CrabError, describe_os_error
 from pytest_crab.garbage import freeze_once, no_collection
 from pytest_crab.registry import Subcommand, load
 
@@ -56,11 +56,15 @@ class LazyGroup(click.Group):
         return found.subcommands() if isinstance(found, LazyGroup) else ()
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the subcommand, and show what it raises as CrabError as its error: no command has to catch that."""
+        """Call the subcommand, and show what it raises as CrabError or OSError as its error: no command catches them."""
         try:
             return super().invoke(ctx)
         except CrabError as error:
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:  # nobody reads on, and click ends without a word
+            raise
+        except OSError as error:
+            raise click.ClickException(f"this machine {describe_os_error(error)}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

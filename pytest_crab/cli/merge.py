@@ -59,7 +59,7 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
 
 def _insist(into: Path, shards: set[str]) -> None:
     """Raise BadInput if a shard that belongs to these, as in 2/4, is not among them."""
-    sizes = sorted({int(shard.partition("/")[2]) for shard in shards})
+    sizes = sorted({int(of) for shard in shards if (of := shard.partition("/")[2]).isdecimal()})
     wanted = [f"{at}/{of}" for of in sizes for at in range(1, of + 1)]
     missing = ", ".join(one for one in wanted if one not in shards)
     if missing:

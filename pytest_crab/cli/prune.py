@@ -44,24 +44,21 @@ def prune(
     from pytest_crab.runtimes.inventory import EngineImages, LocalFolders, prune as prune_inventory
 
     store = FileStore(folder)
-    try:
-        lines = [] if dry_run else [f"removed {thing}" for thing in leftovers.sweep()]
-        things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
-        if runs:
-            things += _prune_runs(folder, older_than, dry_run=dry_run)
-        things += leftovers.remove_halves(store.cache, dry_run=dry_run)
-        if environments and run_lock.any_alive():
-            raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
-        if environments:
-            things += handed_on.clear(store.cache, older_than_days=older_than, dry_run=dry_run)
-        for make in (lambda: LocalFolders(store.cache), EngineImages) if environments else ():
-            try:
-                with closing(make()) as inventory:
-                    things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
-            except EngineError as error:  # many machines have none, and what was removed is to be printed
-                click.echo(f"images were left alone: {error}", err=True)
-    except OSError as error:
-        raise click.ClickException(str(error)) from error
+    lines = [] if dry_run else [f"removed {thing}" for thing in leftovers.sweep()]
+    things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
+    if runs:
+        things += _prune_runs(folder, older_than, dry_run=dry_run)
+    things += leftovers.remove_halves(store.cache, dry_run=dry_run)
+    if environments and run_lock.any_alive():
+        raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
+    if environments:
+        things += handed_on.clear(store.cache, older_than_days=older_than, dry_run=dry_run)
+    for make in (lambda: LocalFolders(store.cache), EngineImages) if environments else ():
+        try:
+            with closing(make()) as inventory:
+                things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
+        except EngineError as error:  # many machines have none, and what was removed is to be printed
+            click.echo(f"images were left alone: {error}", err=True)
     lines += [f"{'would remove' if dry_run else 'removed'} {thing}" for thing in things]
     for line in lines or ["nothing to remove"]:
         click.echo(line)

@@ -145,12 +145,12 @@ def _place(instance: Instance, save: str) -> Path:
         )
     if place.exists() and place.read_bytes().strip():
         raise click.UsageError(f"--save is {save}, which is there already; remove it first, or choose another name")
+    place.parent.mkdir(parents=True, exist_ok=True)  # before work is done that could not be saved
     return place
 
 
 def _save(place: Path, diff: str) -> None:
     if not diff.strip():
         raise click.ClickException(f"nothing was changed, so {place.name} is not written")
-    place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(diff, "utf-8", "surrogateescape")
     click.echo(f"{os.path.relpath(place)}: written", err=True)

@@ -97,6 +97,8 @@ def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
     assert record["mutants"]["total"] > len(doubts)
     decided = CliRunner().invoke(main, ["set", "error-rates", "set/shop-1:c0", f"--decide={doubts[0]}=wrong"])
     assert decided.output == "1 decision recorded\n"
+    strange = CliRunner().invoke(main, ["set", "error-rates", "sett/shop-1:c0", f"--decide={doubts[0]}=wrong"])
+    assert (strange.exit_code, "sett/shop-1" in strange.output) == (2, True)
     Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
     strict = run("--near-misses=near", "--right-fixes=fixes")
     assert row(strict, "near misses")[2] == "0.0% (0 of 1)"

@@ -199,6 +199,8 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
         (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
         (("--reviewer=ruff", "--agent=simulatd"), "'simulatd' is no agent (did you mean simulated?)"),
         (("--reviewer=command",), "command needs command: add --setting 'command=./bot'"),
+        (("--reviewer=command", "--setting=command=[bot"), "--setting command is '[bot' and cannot be read"),
+        (("--reviewer=command", "--setting=command=bot 'x"), "No closing quotation"),
         ((f"--reviewer={__file__}",), "a program of yours is --reviewer command --setting 'command=python3 "),
         (("--reviewer=ruff", "--agent=tool-loop"), "--agent: tool-loop needs model; name another"),
         (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),

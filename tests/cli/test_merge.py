@@ -72,6 +72,11 @@ def test_a_shard_without_trials_is_told_from_one_without_a_report(tmp_path: Path
     assert read_summary(tmp_path / "whole" / "summary.json") == summarise(measured("apple-1"))
 
 
+def test_a_record_whose_shard_has_no_size_belongs_to_none(tmp_path: Path) -> None:
+    write_trials(tmp_path / "part1" / "trials.jsonl", measured("apple-1", "whole"))
+    assert merged(tmp_path, "part1").exit_code == 0
+
+
 def test_a_gate_looks_at_the_shards_that_there_are(tmp_path: Path) -> None:
     write_trials(tmp_path / "good" / "trials.jsonl", [each for name in SETS[0] + SETS[1] for each in measured(name)])
     for at, name in ((1, "apple-1"), (2, "melon-4")):

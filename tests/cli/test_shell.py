@@ -98,6 +98,14 @@ def test_what_was_changed_is_kept_once_as_a_diff_from_head(folder: Path) -> None
     assert "it should be a .diff in the instance's folder" in outside.output
 
 
+def test_a_place_that_cannot_be_written_is_told_before_there_is_work(folder: Path) -> None:
+    (folder / "notes").write_text("")
+    result = run("-c", "touch made", "--save=notes/c0.diff")
+    assert result.exit_code == 1
+    assert "notes" in result.output
+    assert not Path(".crab").exists()
+
+
 @pytest.mark.bubblewrap
 def test_a_command_that_takes_too_long_is_ended() -> None:
     result = run("-c", "sleep 60", "--seconds=1")

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.cli.curate_review import open_review, review_items
+from pytest_crab.cli.curation_run import finished
 from pytest_crab.curation.rulings import Ruling, Word, read_rulings, ruled
 from pytest_crab.instances import load_instance
 from pytest_crab.show.ruling_server import RulingServer
@@ -37,7 +38,8 @@ def ruling(number: int, comment: str, word: str, **more: str) -> dict[str, str]:
 @pytest.fixture
 def served(curate: Callable[..., Result]) -> Iterator[RulingServer]:
     assert curate().exit_code == 0
-    with open_review(SET, Path(".crab"), "ann", 0) as server:
+    candidates = {one.id: one for one in finished(SET, Path(".crab"))}
+    with open_review(SET, candidates, "ann", 0) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server
@@ -154,3 +156,17 @@ def test_the_page_as_one_file_and_the_rulings_that_it_saved(curate: Callable[...
 def test_a_ruling_says_who_and_why(more: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="should"):
         Ruling(**{"candidate": "a", "comment": "c0", "ruling": Word.KEEP, "by": "ann", **more})
+
+
+def test_who_has_no_name_on_the_machine_gives_one(
+    curate: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert curate().exit_code == 0
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 987_654)  # as in a container that names only a number
+    page = f"--page={tmp_path / 'page.html'}"
+    nameless = CliRunner().invoke(main, ["set", "curate", "review", "--out=set", page])
+    assert (nameless.exit_code, "give yours with --as" in nameless.output) == (2, True)
+    named = CliRunner().invoke(main, ["set", "curate", "review", "--out=set", page, "--as=ann"])
+    assert named.exit_code == 0, named.output
