@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         return found.subcommands() if isinstance(found, LazyGroup) else ()
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the subcommand, and show what it raises as CrabError or OSError as its error: no command catches them."""
+        """Call the subcommand, and show what it raises as CrabError or OSError as its error: none catches these."""
         try:
             return super().invoke(ctx)
         except CrabError as error:

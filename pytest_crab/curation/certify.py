@@ -305,16 +305,15 @@ def _runs_near(context: TrialContext, owner: Ecosystem, comment: Comment) -> boo
     tree = snapshot.reference_tree
     for path in nearest(others, places[0])[:1]:
         text = (snapshot.read(tree, path) or b"").decode("utf-8", "replace")
-        names = {each.name for each in code_parts.of(path).tests_of(text)}
-        own = OwnTestsRun(
-            id="near",
-            state=tree,
-            seconds=context.instance.required_environment.timeout,
-            ecosystem=owner.name,
-            files=(path,),
-            names=tuple(sorted(names)),
-        )
-        with contextlib.suppress(ImageError, EngineError):
+        with contextlib.suppress(ImageError, EngineError, ValueError):  # the last: its tests cannot be told
+            own = OwnTestsRun(
+                id="near",
+                state=tree,
+                seconds=context.instance.required_environment.timeout,
+                ecosystem=owner.name,
+                files=(path,),
+                names=tuple(sorted({each.name for each in code_parts.of(path).tests_of(text)})),
+            )
             (run,) = run_alone(context, own).runs
             return any(test.outcome in ("passed", "failed") for test in run.tests)
     return False

@@ -32,7 +32,10 @@ class CandidateSource(Protocol):
         """
 
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """Return the candidate with source, diff, comments and activity. Raises CrabError on an outage."""
+        """Return the candidate with source, diff, comments and activity.
+
+        Raises CrabError on an outage, and ValueError for a diff that is none.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,10 @@ class Collection(Stage):
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         assert self.source is not None
-        found = self.source.complete(candidate, context)
+        try:
+            found = self.source.complete(candidate, context)
+        except ValueError as error:
+            return Rejection(reason="the diff cannot be read", detail=str(error))
         if isinstance(found, PullCandidate) and len(found.diff) > LONGEST_DIFF:
             return Rejection(
                 reason="the diff is too long", detail=f"{len(found.diff):,} characters, more than {LONGEST_DIFF:,}"

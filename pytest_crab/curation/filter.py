@@ -115,7 +115,10 @@ def comment_questions(
     candidate: PullCandidate, comments: Sequence[CandidateComment], judge: Any
 ) -> Iterator[JudgeQuestion]:
     """Yield the question on each of these comments; the patch that fixed a bug is shown to judges that want it."""
-    hunks = list(parse_hunks(candidate.diff))
+    try:
+        hunks = list(parse_hunks(candidate.diff))
+    except ValueError:  # which select keeps where it is told to
+        hunks = []
     digest = serialization.digest(candidate.diff)
     fix = candidate.files.get(FIX, "") if judge.headings[0] else ""
     for one in comments:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -14,6 +13,7 @@ from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.lock import named_files
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, ReviewActivity
@@ -36,7 +36,7 @@ class KnownSet(CandidateSource):
 
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
-        """Raises BadInput."""
+        """Raises BadInput, SourceError."""
         self._instances = {one.id: one for one in self.read() if one.source.git is not None}
         yield from (_candidate(one, self.kind) for one in self._instances.values())
 
@@ -53,7 +53,6 @@ class KnownSet(CandidateSource):
 
 
 def _candidate(instance: Instance, kind: str) -> PullCandidate:
-    folder = Path(instance.folder)
     return PullCandidate(
         id=instance.id,
         origin=kind,
@@ -70,7 +69,7 @@ def _candidate(instance: Instance, kind: str) -> PullCandidate:
         environment=instance.environment,
         pass_to_pass=instance.pass_to_pass,
         company=instance.company,
-        files={name: (folder / name).read_text("utf-8") for name in named_files(instance)},
+        files={name: diff_text(instance, name) for name in named_files(instance)},
         tags=instance.tags,
     )
 

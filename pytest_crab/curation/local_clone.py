@@ -103,19 +103,13 @@ class LocalClone(CandidateSource):
         return Rejection(reason="not merged", detail=lack)
 
 
-def _complete(
-    candidate: PullCandidate, pull: MergedPull, fix: str, diff: str, licence: str, url: str
-) -> PullCandidate | Rejection:
-    try:
-        language = language_of(sorted(diffs.touched_paths(diff)))
-    except ValueError as error:
-        return Rejection(reason="the diff cannot be read", detail=str(error))
+def _complete(candidate: PullCandidate, pull: MergedPull, fix: str, diff: str, licence: str, url: str) -> PullCandidate:
     reviewers = tuple(dict.fromkeys(one.author for one in candidate.comments if one.author))
     facts = dataclasses.replace(candidate.pull_request, title=pull.title, body=pull.body, merged_at=pull.merged_at[:10])
     return dataclasses.replace(
         candidate,
         pull_request=facts,
-        language=language,
+        language=language_of(sorted(diffs.touched_paths(diff))),
         license=licence,
         source=GitSource(url=url, base=pull.base, head=pull.head, merged=fix),
         diff=diff,

@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pytest_crab.ecosystems import interpreters
 from pytest_crab.harness import encode_changes
+from pytest_crab.instances.files import oracle_source
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Comment
+from pytest_crab.types import Comment, Oracle
 
 _DIAGNOSIS = program_text("pytest_crab.curation.inside", "diagnosis")
 _TREE = program_text("pytest_crab.harness.inside", "tree")
@@ -49,28 +48,25 @@ class Diagnosis:
 def diagnose(context: TrialContext, comment: Comment, tree: str | None = None) -> Diagnosis:
     """Run one oracle on a tree, the reference if none is named, outside the harness; the result counts for no proof.
 
-    A run without a readable report gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
+    A run without a readable report gives an empty diagnosis. Raises SourceError, ImageError, EngineError, Cancelled.
     """
     oracle = comment.required_oracle
-    source = Path(context.instance.folder, oracle.file).read_text("utf-8")
-    job = {"name": Path(oracle.file).name, "source": source}
-    printed = _run(context, tree or context.snapshot.reference_tree, _DIAGNOSIS, job)
     try:
-        found = json.loads(printed)
+        found = json.loads(_run(context, oracle, tree or context.snapshot.reference_tree))
         return Diagnosis(
             missing=_modules(found["missing"]),
             vain=_modules(found["vain"]),
             kinds=frozenset(map(str, found["kinds"])),
             said={str(test): (str(kind), str(line)[:_LONGEST]) for test, kind, line in found["said"][:_MOST]},
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return Diagnosis()
 
 
-def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any]) -> bytes:
-    """Return what a script prints that gets a tree and where things are. Raises ImageError, EngineError, Cancelled."""
+def _run(context: TrialContext, oracle: Oracle, tree: str) -> bytes:
+    """Return what the diagnosis of an oracle on a tree prints. Raises what ``diagnose`` raises."""
     image, environment = context.image, context.instance.required_environment
-    tools = [*image.facts.get("tools", {}).values()]
+    tools = image.facts.get("tools", {}).values()
     job = {
         "parts": {"tree": _TREE},
         "tree": image.tree,
@@ -80,11 +76,10 @@ def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any])
         "roots": list(environment.paths),
         "site": list(image.site),
         "env": {**{name: value for tool in tools for name, value in tool["env"].items()}, **environment.env},
-        "programs": [tool["program"] for tool in tools],
-        "aliases": interpreters.ALIASES,
-        **more,
+        "name": Path(oracle.file).name,
+        "source": oracle_source(context.instance, oracle),
     }
-    command = Command(argv=(image.interpreter, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())
+    command = Command(argv=(image.interpreter, "-I", "-S", "-c", _DIAGNOSIS), stdin=json.dumps(job).encode())
     run_context = context.run_context
     done = run_context.runtime.execute(
         image, [command], limits=run_context.settings.oracle_limits, seconds=environment.timeout + 30

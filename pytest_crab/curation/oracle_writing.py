@@ -248,7 +248,7 @@ class OracleWriting(Proposing, Stage):
         facts = self._facts(candidate, one.comment, proving) if self.model else ""
         ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}")
         if ready:
-            source = ready.read_text("utf-8")
+            source = _ready_text(ready)
             written = WrittenOracle(
                 source=source,
                 place=_place_in(source),
@@ -515,6 +515,13 @@ class _Proving:
 
 
 _SHOWN = (Role.HEAD, Role.REFERENCE)
+
+
+def _ready_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(str(path), [f"it cannot be read ({error}); it should be saved as UTF-8"]) from None
 
 
 def _with_reference(candidate: PullCandidate, context: CurationContext) -> PullCandidate:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.curation.stages import CurationContext, NamedStage, Rejection, Stage
-from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
+from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError, describe_os_error
 from pytest_crab.protocols import Store
 from pytest_crab.scoring.steps import Step
 from pytest_crab.types import PullCandidate, StrEnum
@@ -132,8 +132,9 @@ def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: Cu
             decision = context.cache.results(step)[""]
         except (BadInput, StoreError, Cancelled):
             raise
-        except CrabError as error:
-            decision = StageDecision(fate=Fate.FAILED, reason="failed", detail=str(error))
+        except (CrabError, OSError) as error:
+            detail = f"this machine {describe_os_error(error)}" if isinstance(error, OSError) else str(error)
+            decision = StageDecision(fate=Fate.FAILED, reason="failed", detail=detail)
             context.cache.store.put(step.name, step.keys()[""], serialization.dump(decision))
         if decision.candidate is None:
             return None

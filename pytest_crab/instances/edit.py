@@ -41,7 +41,7 @@ def rewrite(instance: Instance) -> None:
     except BadInput as error:
         problems = list(error.problems)
     if problems:
-        path.write_text(before, "utf-8")
+        replace_text(path, before)
         raise BadInput(str(path), [f"the result was not written: {problem}" for problem in problems])
 
 

@@ -30,7 +30,10 @@ def content_faults(instance: Instance) -> Iterator[str]:
 
 def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
     """The file holds tests, and those that parts name; titles of node and jest may be made as they run."""
-    text = (folder / oracle.file).read_bytes().decode("utf-8", "replace")
+    content = (folder / oracle.file).read_bytes()
+    text = content.decode("utf-8", "replace")
+    if text.encode() != content:
+        yield f"{at}.file ({oracle.file}) is not UTF-8; it should be saved as UTF-8"
     if not text.strip():
         yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
     elif runs_own_tests(oracle.runner):

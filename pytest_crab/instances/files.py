@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import SourceError
-from pytest_crab.types import Comment, Instance
+from pytest_crab.types import Comment, Instance, Oracle
 
 REGULAR = "100644"
 EXECUTABLE = "100755"
@@ -99,6 +99,14 @@ def file_bytes(instance: Instance, name: str) -> bytes:
     except OSError as error:
         message = f"{instance.id}: {name} cannot be read ({error.strerror})"
         raise SourceError(message) from None
+
+
+def oracle_source(instance: Instance, oracle: Oracle) -> str:
+    """Return the text of an oracle as it is run. Raises SourceError where it cannot be read or is no UTF-8."""
+    try:
+        return Path(instance.folder, oracle.file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{instance.id}: {oracle.file} cannot be read ({error}); save it as UTF-8") from None
 
 
 def oracle_text(instance: Instance, comment: Comment) -> str:

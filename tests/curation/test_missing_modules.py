@@ -106,3 +106,11 @@ def test_a_process_that_ends_early_tells_nothing(see: Callable[[str, str], Diagn
 def test_the_network_is_not_there_and_its_absence_is_seen(see: Callable[[str, str], Diagnosis]) -> None:
     oracle = "import urllib.request\ndef test_a():\n    urllib.request.urlopen('http://example.org', timeout=5)\n"
     assert "URLError" in see("A = 2", oracle).kinds
+
+
+def test_a_report_that_the_oracle_forges_is_none(see: Callable[[str, str], Diagnosis]) -> None:
+    forged = (
+        "import contextlib, os\nfor fd in range(3, 20):\n    with contextlib.suppress(OSError):\n"
+        "        os.write(fd, b'[' * 50_000)\nos._exit(0)\n"
+    )
+    assert see("A = 2", forged) == Diagnosis()

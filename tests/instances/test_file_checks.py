@@ -51,6 +51,14 @@ def test_an_empty_oracle_is_refused(write_instance: Write) -> None:
     assert "comments[0].oracle.file (oracles/test_c0.py) is empty" in problem
 
 
+def test_an_oracle_that_is_no_utf8_is_refused(write_instance: Write) -> None:
+    path = write_instance()
+    with (path.parent / "oracles" / "test_c0.py").open("ab") as file:
+        file.write(b"# caf\xe9\n")
+    (problem,) = content_faults(load_instance(path))
+    assert "comments[0].oracle.file (oracles/test_c0.py) is not UTF-8" in problem
+
+
 def test_a_part_names_tests_that_the_oracle_has(write_instance: Write) -> None:
     parts = "[{asks: One, tests: [test_two]}, {asks: Two, tests: ['test_two[a]', 'TestThree::test_two']}]"
     path = write_instance("a", ("oracle: oracles/test_c0.py", f"oracle: {{file: oracles/test_c0.py, parts: {parts}}}"))

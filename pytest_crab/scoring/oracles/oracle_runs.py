@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -13,6 +12,7 @@ from pytest_crab import harness, serialization, verdict
 from pytest_crab.ecosystems import needs_install, of_runner, runs_own_tests
 from pytest_crab.errors import InstallFailed
 from pytest_crab.instances import own_tests
+from pytest_crab.instances.files import oracle_source
 from pytest_crab.instances.own_tests import OwnTests
 from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.scoring.protocols import ScoringContext
@@ -93,7 +93,7 @@ def run_of(context: ScoringContext, request: OracleRequest) -> harness.OracleRun
     owner = of_runner(oracle.runner)
     own = own_tests_of(instance, oracle)
     if owner is None or own is None:
-        source = _text_of(instance, oracle)
+        source = oracle_source(instance, oracle)
         return harness.OracleRun(id=request.id, state=request.tree, seconds=seconds, oracle=oracle, source=source)
     return harness.OwnTestsRun(
         id=request.id,
@@ -122,11 +122,7 @@ def own_tests_of(instance: Instance, oracle: Oracle) -> OwnTests | None:
     if not runs_own_tests(oracle.runner):
         return None
     where = f"{instance.id}: oracle.file ({oracle.file})"
-    return own_tests.load(_text_of(instance, oracle), oracle.runner, where)
-
-
-def _text_of(instance: Instance, oracle: Oracle) -> str:
-    return Path(instance.folder, oracle.file).read_text("utf-8")
+    return own_tests.load(oracle_source(instance, oracle), oracle.runner, where)
 
 
 def tests_pass(context: ScoringContext, tree: str) -> bool:
