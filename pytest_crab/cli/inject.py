@@ -133,7 +133,7 @@ def inject(
             Collection(source=faults, known=faults.identity()),
             deciding,
             *([Sharpness(most=most, least=least)] if most else []),
-            Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
+            Proving(runs=runs, company=lambda one: company_for(repository, one)),
             Publishing(),
         ]
         passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))

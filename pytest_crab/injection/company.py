@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from pytest_crab import diffs, pytest_files
@@ -22,18 +22,16 @@ from pytest_crab.types import PullCandidate
 _LOOKED_AT, _MOST, _LONGEST = 60, 2, 80
 
 
-def company_for(
-    repository: Repository, line: Sequence[Change], files: Sequence[Mapping[str, str]], candidate: PullCandidate
-) -> dict[str, str]:
+def company_for(repository: Repository, candidate: PullCandidate) -> dict[str, str]:
     """Return diffs from head by their names: what later changes of the main line did to the files of the fault.
 
-    ``line`` is the main line, the newest first, and ``files`` what each step changed. Each has the main line's word
-    that it is right where the fault is mended. Left out are those that change the tests which see the fault, and those
-    that do not apply to head and to the reference as they are.
+    Each has the main line's word that it is right where the fault is mended. Left out are those that change the tests
+    which see the fault, and those that do not apply to head and to the reference as they are.
     """
     own = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
     faulty = diffs.touched_paths(candidate.files[REFERENCE])
     owners = {of_file(path) for path in faulty}
+    line, files = repository.line, repository.changed
     place = next((at for at, change in enumerate(line) if change.commit == candidate.tags[CHANGE]), 0)
     _, head, mended = trees_of(repository, candidate)
     found: dict[str, str] = {}

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
@@ -20,6 +19,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.errors import DiffRejected
+from pytest_crab.git_mirror import owner_and_name
 from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import conftests_for, is_conftest
@@ -128,28 +128,18 @@ class FixSource(CandidateSource):
         return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 8}
 
     @lazy
-    def line(self) -> list[Change]:
-        """The main line, the newest step first."""
-        return self.repository.main_line()
-
-    @lazy
     def _places(self) -> dict[str, int]:
-        return {change.commit: at for at, change in enumerate(self.line)}
-
-    @lazy
-    def files(self) -> list[dict[str, str]]:
-        """The files that each step of the main line changes."""
-        return self.repository.all_changed(self.line)
+        return {change.commit: at for at, change in enumerate(self.repository.line)}
 
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """One for each fix. Raises SourceError."""
-        repo = "/".join(urlsplit(self.url).path.strip("/").removesuffix(".git").split("/")[-2:])
-        for at, change in enumerate(self.line):
+        repo = owner_and_name(self.url)
+        for at, change in enumerate(self.repository.line):
             if (
                 (self.since is None or change.day >= self.since)
-                and mends(change, self.files[at])
-                and parts_of(self.files[at])
+                and mends(change, self.repository.changed[at])
+                and parts_of(self.repository.changed[at])
             ):
                 yield PullCandidate(
                     id=f"{repo.replace('/', '__')}-{change.commit[:10]}",
@@ -179,7 +169,7 @@ class FixSource(CandidateSource):
         place = self._places.get(candidate.tags[FIX])
         if place is None:
             raise self.repository.missing(candidate.tags[FIX])
-        fix, parts = self.line[place], parts_of(self.files[place])
+        fix, parts = self.repository.line[place], parts_of(self.repository.changed[place])
         assert parts is not None
         change = self.repository.diff(fix.parent, fix.commit, parts.sources)
         reasons = [found for found in [self._unfit_fix(fix, parts, change)] if found is not None]
@@ -256,7 +246,7 @@ class FixSource(CandidateSource):
         newest = min(steps, key=self._places.__getitem__)  # the lines that others wrote are there too
         if 2 * steps[newest] < len(blamed):
             return Rejection(reason=reason, detail=f"{len(steps)} changes wrote the lines that the fix removes")
-        brought = self.line[self._places[newest]]
+        brought = self.repository.line[self._places[newest]]
         if why := self._unfit(brought):
             return Rejection(reason=reason, detail=f"{brought.commit[:10]}: {why}")
         try:
@@ -276,21 +266,21 @@ class FixSource(CandidateSource):
 
     def _data(self, fix: Change, parts: Parts) -> dict[str, str]:
         """Return the texts of files that a fix added for its tests to read, by path."""
-        added = [path for path in parts.data if self.files[self._places[fix.commit]][path] == "A"]
+        added = [path for path in parts.data if self.repository.changed[self._places[fix.commit]][path] == "A"]
         return {path: text for path in added if (text := self.repository.read(fix.tree, path)) is not None}
 
     def _step_of(self, commit: str) -> str | None:
         """Return the step of the main line that brought a commit."""
         if commit in self._places:
             return commit
-        first, last = 0, len(self.line)
+        first, last = 0, len(self.repository.line)
         while first < last:  # the steps that have the commit come before those that have it not
             middle = (first + last) // 2
-            if self.repository.is_ancestor(commit, self.line[middle].commit):
+            if self.repository.is_ancestor(commit, self.repository.line[middle].commit):
                 first = middle + 1
             else:
                 last = middle
-        return self.line[first - 1].commit if 0 < first < len(self.line) else None
+        return self.repository.line[first - 1].commit if 0 < first < len(self.repository.line) else None
 
     # --- a later change with the fix taken back -----------------------------------------------------------------------
 
@@ -301,7 +291,7 @@ class FixSource(CandidateSource):
         found: list[tuple[int, int, Change, str]] = []
         later = [at for at in range(self._places[fix.commit] - 1, -1, -1) if self._shares(at, parts)][:_LOOKED_AT]
         for at in later:
-            innocent = self.line[at]
+            innocent = self.repository.line[at]
             if self._unfit(innocent) or self._tells(innocent, fix):
                 continue
             try:
@@ -324,7 +314,7 @@ class FixSource(CandidateSource):
         return self._proposal(Method.REVERSED, fix, innocent, base=base, head=head, mended=mended, witnesses=witnesses)
 
     def _shares(self, at: int, parts: Parts) -> bool:
-        return any(self.files[at].get(path) == "M" for path in parts.sources)
+        return any(self.repository.changed[at].get(path) == "M" for path in parts.sources)
 
     def _distance(self, innocent: Change, faulty: str) -> int:
         """Return how many lines lie between what a change does to a file and what is taken back in it."""
@@ -368,7 +358,7 @@ class FixSource(CandidateSource):
 
     def _unfit(self, change: Change) -> str | None:
         """Return why a change is no pull request that one would review; None if it is."""
-        changed = self.files[self._places[change.commit]]
+        changed = self.repository.changed[self._places[change.commit]]
         if not change.texts[0]:
             return "nothing says what it does"
         if OF_BRANCHES.match(change.texts[0]):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
+from pytest_crab.lazy import lazy
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.scratch import scratch
 from pytest_crab.sources.git_cli import Git, create, lend
@@ -75,7 +76,7 @@ def _titled(words: str) -> tuple[str, str]:
     return one_line(words.partition("\n\n")[0], _LONGEST_TITLE), words
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Repository:
     """The repository in ``folder``."""
 
@@ -87,8 +88,9 @@ class Repository:
     def __post_init__(self) -> None:
         self._refs = PullRefs(self.folder)
 
-    def main_line(self) -> list[Change]:
-        """Return the steps of the main line, the newest first; the first commit of all is none.
+    @lazy
+    def line(self) -> list[Change]:
+        """The steps of the main line, the newest first; the first commit of all is none.
 
         Raises SourceError, for a repository with one commit too.
         """
@@ -106,8 +108,9 @@ class Repository:
         told = [message for message in self._run(*arguments).split("\0") if message.strip()]
         return dataclasses.replace(change, brought=tuple(message for message in told if message != change.message))
 
-    def all_changed(self, line: Sequence[Change]) -> list[dict[str, str]]:
-        """Return by path git's letter of each file that each step changes (A, D, M, T). Raises SourceError."""
+    @lazy
+    def changed(self) -> list[dict[str, str]]:
+        """By step of the main line and by path, git's letter of a changed file (A, D, M, T). Raises SourceError."""
         told = self._run(
             "log", "--first-parent", "-m", "-r", "-z", "--name-status", "--no-renames", "--format=%x1e%H", "HEAD", "--"
         )
@@ -116,7 +119,7 @@ class Repository:
             commit, *parts = entry.strip("\0").replace("\n", "").split("\0")
             parts = [part for part in parts if part]
             found[commit] = dict(zip(parts[1::2], parts[::2], strict=False))
-        return [found.get(change.commit, {}) for change in line]
+        return [found.get(change.commit, {}) for change in self.line]
 
     def is_ancestor(self, one: str, other: str) -> bool:
         """Return whether the second commit has the first in its history. Raises SourceError."""

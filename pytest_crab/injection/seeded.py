@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
@@ -21,6 +20,7 @@ from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
+from pytest_crab.git_mirror import owner_and_name
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import OF_BRANCHES, place_of
 from pytest_crab.injection.linting import linter_sees
@@ -70,22 +70,17 @@ class SeededSource(CandidateSource):
         return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 7}
 
     @lazy
-    def line(self) -> list[Change]:
-        """The main line, the newest step first."""
-        return self.repository.main_line()
-
-    @lazy
     def _steps(self) -> dict[str, tuple[Change, dict[str, str]]]:
-        files = self.repository.all_changed(self.line)
-        return {change.commit: (change, own) for change, own in zip(self.line, files, strict=True)}
+        pairs = zip(self.repository.line, self.repository.changed, strict=True)
+        return {change.commit: (change, own) for change, own in pairs}
 
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """Yield one for each fault. Raises SourceError, and EngineError where the extra is missing."""
-        repo = "/".join(urlsplit(self.url).path.strip("/").removesuffix(".git").split("/")[-2:])
+        repo = owner_and_name(self.url)
         standing = self._standing()
         used: Counter[str] = Counter()
-        for change in self.line:
+        for change in self.repository.line:
             lines = standing.get(change.commit)
             if lines is None or (self.since is not None and change.day < self.since) or self._unfit(change):
                 continue
@@ -133,9 +128,9 @@ class SeededSource(CandidateSource):
     def _standing(self) -> dict[str, dict[str, set[int]]]:
         """Return by step of the main line and by file, as it was then, the lines of source that still stand."""
         found: dict[str, dict[str, set[int]]] = {}
-        for path in self.repository.paths(self.line[0].tree):
+        for path in self.repository.paths(self.repository.line[0].tree):
             if is_source(path):
-                for one in self.repository.blame(self.line[0].commit, path, (), main_line=True):
+                for one in self.repository.blame(self.repository.line[0].commit, path, (), main_line=True):
                     found.setdefault(one.commit, {}).setdefault(one.path, set()).add(one.line)
         return found
 

@@ -11,7 +11,7 @@ pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
 from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import trees_of
-from pytest_crab.injection.fixes import FIX, FixSource
+from pytest_crab.injection.fixes import FIX
 from pytest_crab.injection.proposals import WITNESSES
 from pytest_crab.injection.repository import Repository, open_repository
 from pytest_crab.injection.seeded import SeededSource
@@ -20,12 +20,12 @@ from pytest_crab.types import PullCandidate
 from .conftest import SEND, SENT, SHOP, TESTS, WRAP, commit, curation, git
 
 URL = "https://git.example/owner/shop"
-Made = tuple[Repository, FixSource, list[PullCandidate]]
+Made = tuple[Repository, list[PullCandidate]]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
-    """The repository, its main line, and the faults in the change that sends carts, to which wrapping came later."""
+    """The repository, and the faults in the change that sends carts, to which wrapping came later."""
     folder = tmp_path_factory.mktemp("history") / "repo"
     folder.mkdir()
     git(folder, "init", "--quiet")
@@ -42,15 +42,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         source = SeededSource(repository=repository, url=URL)
         found = [source.complete(one, context) for one in source.list_candidates()]
         sends = [one for one in found if isinstance(one, PullCandidate) and one.pull_request.title == "Send carts"]
-        yield repository, FixSource(repository=repository, url=URL), sends
+        yield repository, sends
 
 
 def test_a_later_change_of_the_faulty_file_stands_beside_its_fix_without_its_tests(made: Made) -> None:
-    repository, main, sends = made
+    repository, sends = made
     assert sends
     for one in sends:
-        company = company_for(repository, main.line, main.files, one)
-        assert [main.line[1].commit[:8] in name for name in company] == [True]  # the newest does not apply alone
+        company = company_for(repository, one)
+        assert [repository.line[1].commit[:8] in name for name in company] == [True]  # the newest does not apply alone
         (diff,) = company.values()
         assert "def wrap" in diff
         assert "tests/" not in diff
@@ -59,9 +59,9 @@ def test_a_later_change_of_the_faulty_file_stands_beside_its_fix_without_its_tes
 
 
 def test_what_mends_the_fault_or_alters_its_tests_is_no_company(made: Made) -> None:
-    repository, main, (one, *_) = made
-    fixed = dataclasses.replace(one, tags={**one.tags, FIX: main.line[1].commit})
-    assert not company_for(repository, main.line, main.files, fixed)
+    repository, (one, *_) = made
+    fixed = dataclasses.replace(one, tags={**one.tags, FIX: repository.line[1].commit})
+    assert not company_for(repository, fixed)
     texts = {f"{WITNESSES}tests/test_shop.py": "import shop\n\n\ndef test_wrap():\n    pass\n"}
     asked = dataclasses.replace(one, files={**one.files, **texts})  # that change brings test_wrap
-    assert not company_for(repository, main.line, main.files, asked)
+    assert not company_for(repository, asked)

@@ -33,7 +33,7 @@ def test_one_search_in_vain_is_not_the_last_of_its_time() -> None:
 
 def test_a_test_that_asks_for_words_which_only_the_reference_has_decides_nothing(shop_history: Path) -> None:
     with open_repository(shop_history) as repository:
-        base, commit = (repository.tree("HEAD"), repository.main_line()[0].commit)
+        base, commit = (repository.tree("HEAD"), repository.line[0].commit)
         text = "def order(cart):\n    return cart\n"
         head = repository.with_files(base, {"order.py": text})
         told = text.replace(

@@ -39,7 +39,7 @@ def proposed(
     context = curation(tmp_path_factory.mktemp("proposed"))
     with open_repository(shop_history) as repository:
         source = FixSource(repository=repository, url=URL)
-        subjects = {change.commit: change.texts[0] for change in source.line}
+        subjects = {change.commit: change.texts[0] for change in source.repository.line}
         yield {subjects[one.tags["fix"]]: source.complete(one, context) for one in source.list_candidates()}
 
 

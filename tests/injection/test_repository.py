@@ -47,7 +47,7 @@ def test_a_merge_of_three_sides_is_made_or_refused(small: Path) -> None:
 
 def test_a_message_may_have_any_mark(small: Path) -> None:
     with open_repository(small) as repository:
-        assert [change.texts for change in repository.main_line()] == [("Say two", "One \x1e and \x1f.")]
+        assert [change.texts for change in repository.line] == [("Say two", "One \x1e and \x1f.")]
 
 
 def test_a_linked_work_tree_has_its_own_head(small: Path, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_linked_work_tree_has_its_own_head(small: Path, tmp_path: Path) -> Non
     (tmp_path / "linked" / "run.py").write_text("a = 3\n")
     git(tmp_path / "linked", "commit", "--quiet", "-a", "-m", "Say three")
     with open_repository(tmp_path / "linked") as repository:
-        line = repository.main_line()
+        line = repository.line
         assert [change.texts[0] for change in line] == ["Say three", "Say two"]
         assert [one.commit for one in repository.blame(line[0].commit, "run.py")] == [line[0].commit]
 
@@ -66,7 +66,7 @@ def test_a_repository_without_a_history_is_refused(small: Path, tmp_path: Path) 
         pass
     git(small, "checkout", "--quiet", "HEAD^")
     with open_repository(small) as repository, pytest.raises(SourceError, match="history"):
-        repository.main_line()
+        list(repository.line)
 
 
 @pytest.mark.parametrize(("version", "fine"), [("git version 2.31.1", False), ("git version 2.32.0", True)])
@@ -114,4 +114,4 @@ def test_a_merge_has_the_messages_of_what_it_brought(small: Path) -> None:
     git(small, "checkout", "--quiet", "main")
     git(small, "merge", "--quiet", "--no-ff", "-m", "Merge branch 'counting'", "counting")
     with open_repository(small) as repository:
-        assert next(change.texts for change in repository.main_line()) == ("Say three", "At last.")
+        assert next(change.texts for change in repository.line) == ("Say three", "At last.")

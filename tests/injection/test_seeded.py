@@ -93,7 +93,7 @@ def test_the_clean_twin_is_the_change_as_it_was(seeded: tuple[Repository, list[P
 
 def test_a_change_that_a_later_one_rewrote_has_no_clean_twin(send_history: Path) -> None:
     with open_repository(send_history) as repository:
-        trees = {change.texts[0]: (change.parent, change.tree) for change in repository.main_line()}
+        trees = {change.texts[0]: (change.parent, change.tree) for change in repository.line}
         assert stands(repository, *trees["Send carts"])
         assert not stands(repository, *trees["Wrap parcels"])
         assert not stands(repository, trees["Send carts"][1], trees["Send carts"][1])  # it adds nothing
