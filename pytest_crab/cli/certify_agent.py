@@ -9,16 +9,14 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.resolvable import Resolution, measure_resolvability
+from pytest_crab.curation.resolvable import Resolution, crew_of_humans, measure_resolvability
 from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.resolvability import write_marks
-from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings, load_settings
-from pytest_crab.trial import Crew, CrewSpec, RunContext
+from pytest_crab.trial import Crew, RunContext
 
 
 def crew_with(agent: str) -> tuple[Crew, Settings]:
@@ -26,24 +24,8 @@ def crew_with(agent: str) -> tuple[Crew, Settings]:
 
     The agent is a variant there, or a built-in one. Raises BadInput, ClickException.
     """
-    where = AGENTS.where(agent)
     settings = load_settings(Path.cwd())
-    variant = settings.agents.get(agent)
-    named = AGENTS.spec(
-        variant.use if variant else agent,
-        variant.settings if variant else {},
-        settings.folder,
-        where,
-        settings.agents,
-    )
-    crew = Crew.build(
-        CrewSpec(
-            reviewer="human",
-            reviewer_spec=REVIEWERS.spec("human", {}, settings.folder),
-            agent=agent,
-            agent_spec=named,
-        )
-    )
+    crew = crew_of_humans(agent, settings)
     if crew.simulated or crew.privileged_agent:
         raise click.ClickException(f"--agent: {agent} understands no comment or is shown the answer; name another")
     return crew, settings

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
-import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -34,10 +31,11 @@ from pytest_crab.curation.environment_probe import (
 )
 from pytest_crab.curation.environment_search import BARE, Attempt, Candidate, EnvironmentSearch
 from pytest_crab.curation.pinning import Requirements
-from pytest_crab.curation.proposals import Proposing
+from pytest_crab.curation.proposals import Proposing, last_json
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.python.manifests import import_roots
+from pytest_crab.scratch import scratch
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
@@ -55,7 +53,6 @@ _LONGEST_MANIFEST, _MOST_NAMES = 6_000, 300
 _LONGEST_REASON = 1_000
 
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements*.txt", "Makefile")
-_BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +141,8 @@ class EnvironmentFinding(Proposing, Stage):
             return candidate  # its environment is found with its oracles
         if candidate.language not in ("", ecosystems.DEFAULT.name):
             return Rejection(reason=f"no environment is looked for where the language is {candidate.language}")
-        with tempfile.TemporaryDirectory(prefix="crab-environment-") as scratch:
-            found = _Finding(self, candidate, context, Path(scratch)).find()
+        with scratch("environment") as folder:
+            found = _Finding(self, candidate, context, folder).find()
         if isinstance(found, str):
             return Rejection(reason="no environment was found", detail=one_line(found, _LONGEST_REASON))
         return dataclasses.replace(
@@ -274,13 +271,10 @@ class _Finding:
 
 def read_recipe(answer: str) -> Recipe | str:
     """Return the recipe of an answer, the last block of JSON, or what is wrong with it."""
-    blocks = _BLOCK.findall(answer)
-    if not blocks:
-        return "the answer has no block that begins with ```json"
     try:
-        value = json.loads(blocks[-1])
-    except (ValueError, RecursionError) as error:
-        return f"the block is no JSON ({error})"
+        value = last_json(answer)
+    except ValueError as error:
+        return str(error)
     problems: list[str] = []
     recipe = serialization.read(Recipe, value, problems)
     return "; ".join(problems) if recipe is None else recipe

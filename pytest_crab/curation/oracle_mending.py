@@ -7,7 +7,6 @@ what it was right on, become its checks.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from typing_extensions import override
 from pytest_crab import diffs, serialization
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.near_misses import ChangedTree, OracleAnswerStep
-from pytest_crab.curation.proposals import Proposing
+from pytest_crab.curation.proposals import Proposing, last_json
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
@@ -35,7 +34,6 @@ Oracle = TypeVar("Oracle")
 #: So many characters of the files of the pull request are shown to who writes changes.
 _LONGEST_FILES = 60_000
 
-_BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _DISPUTED = re.compile(r"^disputed: ([a-z0-9][a-z0-9_-]*): (\S.*)$", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 
@@ -134,11 +132,10 @@ def _read(
     answer: str, context: TrialContext, known: Sequence[JudgedChange]
 ) -> tuple[tuple[JudgedChange, ...], list[str]]:
     """Return the changes of an answer that can be used, and a sentence on each other one."""
-    blocks = _BLOCK.findall(answer)
     try:
-        items = json.loads(blocks[-1]) if blocks else None
-    except (ValueError, RecursionError) as error:
-        return (), [f"the block is no JSON ({error})"]
+        items = last_json(answer)
+    except ValueError as error:
+        return (), [str(error)]
     if not isinstance(items, list):
         return (), ["the answer has no array in a block that begins with ```json"]
     found: list[JudgedChange] = []

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import functools
 import re
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +48,7 @@ from pytest_crab.model_access import Services
 from pytest_crab.runtimes.environments import packages_of, project_name
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
+from pytest_crab.scratch import scratch
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
@@ -230,8 +230,8 @@ class OracleWriting(Proposing, Stage):
 
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
         """Return the oracle of a comment, or the reason why there is none."""
-        with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
-            proving = _Proving(candidate, one.comment, context, Path(scratch))
+        with scratch("oracle") as folder:
+            proving = _Proving(candidate, one.comment, context, folder)
             found = self._written(candidate, one, context, proving)
             if isinstance(found, ProvedOracle) and proving.form.is_in_tree and not candidate.pass_to_pass:
                 found = dataclasses.replace(found, pass_to_pass=proving.pass_to_pass(found.environment))
@@ -527,8 +527,8 @@ def _ready_text(path: Path) -> str:
 def _with_reference(candidate: PullCandidate, context: CurationContext) -> PullCandidate:
     """Return the candidate with the fix as the reference of its comment, the only one that is left."""
     (one,) = candidate.comments
-    with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
-        reference = _Proving(candidate, one.comment, context, Path(scratch)).reference()
+    with scratch("oracle") as folder:
+        reference = _Proving(candidate, one.comment, context, folder).reference()
     kept = dataclasses.replace(one, comment=dataclasses.replace(one.comment, reference=next(iter(reference), None)))
     return dataclasses.replace(candidate, comments=(kept,), files={**candidate.files, **reference})
 

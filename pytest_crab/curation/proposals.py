@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,6 +16,19 @@ from pytest_crab.scoring.steps import ModelAnswerStep
 from pytest_crab.types import Usage
 
 T = TypeVar("T")
+
+_BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def last_json(answer: str) -> Any:
+    """Return the value of the last block of JSON in an answer. Raises ValueError, in words for the model."""
+    blocks = _BLOCK.findall(answer)
+    if not blocks:
+        raise ValueError("the answer has no block that begins with ```json")
+    try:
+        return json.loads(blocks[-1])
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the block is no JSON ({error})") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

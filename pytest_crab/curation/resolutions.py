@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from dataclasses import dataclass
 
+from pytest_crab.curation.resolvable import why_unknown
+from pytest_crab.formats import today
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial import Crew, run_trial
@@ -39,8 +40,7 @@ def measure_false_rejects(context: TrialContext, one: ProvedComment, crew: Crew,
         trial = run_trial(alone, crew, context.run_context, repeat=attempt)
         (result,) = trial.results
         if result.verdict is Verdict.UNKNOWN:
-            why = trial.error or trial.skipped or result.detail or str(result.reason)
-            problems.append(f"resolution {attempt} by {crew.spec.agent} is unknown: {' '.join(why.split())}")
+            problems.append(f"resolution {attempt} by {crew.spec.agent} is unknown: {why_unknown(trial, result)}")
         elif result.verdict is Verdict.CAUGHT:
             accepted += 1
         elif result.reason not in _NO_FIX and not trial.regressions:
@@ -53,7 +53,7 @@ def measure_false_rejects(context: TrialContext, one: ProvedComment, crew: Crew,
         total=total,
         undecided=tuple(refused),
         oracle=oracle_digest(context.instance, one.comment),
-        date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        date=today(),
         authors=1,  # an agent never sees an oracle
     )
     return ResolutionsMeasured(measurement=measurement, problems=tuple(problems))

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_crab.agents import AGENTS
+from pytest_crab.formats import today
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolvability import Mark, settings_digest
-from pytest_crab.trial import Crew, RunContext, run_trial
-from pytest_crab.types import Comment, Instance, Trial, Usage, Verdict
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import Settings
+from pytest_crab.trial import Crew, CrewSpec, RunContext, run_trial
+from pytest_crab.types import Comment, CommentResult, Instance, Trial, Usage, Verdict
+
+
+def crew_of_humans(agent: str, settings: Settings) -> Crew:
+    """Return the human comments as reviewer, with an agent of crab.yaml or a built-in one. Raises BadInput."""
+    variant = settings.agents.get(agent)
+    use, own = (variant.use, variant.settings) if variant else (agent, {})
+    spec = AGENTS.spec(use, own, settings.folder, AGENTS.where(agent), settings.agents)
+    human = REVIEWERS.spec("human", {}, settings.folder)
+    return Crew.build(CrewSpec(reviewer="human", reviewer_spec=human, agent=agent, agent_spec=spec))
+
+
+def why_unknown(trial: Trial, result: CommentResult) -> str:
+    """Return on one line why a trial gave an oracle no verdict."""
+    return " ".join((trial.error or trial.skipped or result.detail or str(result.reason)).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +76,8 @@ def _measure(
         spent += _spent(trial)
         (result,) = trial.results
         if result.verdict is Verdict.UNKNOWN:
-            why = trial.error or trial.skipped or result.detail or str(result.reason)
-            return Resolution(
-                instance=instance.id, comment=comment.id, problem=" ".join(why.split()), spent=tuple(spent)
-            )
+            problem = why_unknown(trial, result)
+            return Resolution(instance=instance.id, comment=comment.id, problem=problem, spent=tuple(spent))
         if result.verdict is Verdict.CAUGHT:
             break
     spec, identity = crew.spec.agent_spec, crew.agent_for(instance).identity()
@@ -88,4 +103,4 @@ def _spent(trial: Trial) -> Iterator[Usage | None]:
 
 
 def _day(trial: Trial) -> str:
-    return trial.started[:10] if trial.started else datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return trial.started[:10] if trial.started else today()

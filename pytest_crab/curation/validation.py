@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.resolvable import Resolution, measure_resolvability
+from pytest_crab.curation.resolvable import Resolution, crew_of_humans, measure_resolvability
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import AgentError
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import write_files
-from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scratch import scratch
 from pytest_crab.settings import load_settings
-from pytest_crab.trial import Crew, CrewSpec
 from pytest_crab.types import CandidateComment, PullCandidate
 
 #: The dimension of labels that says whether the agent solved it, and the words.
@@ -52,14 +49,14 @@ class Validation(SettingsStage):
         if not any(one.comment.oracle is not None for one in candidate.comments):
             return Rejection(reason="no oracle that an agent could resolve")
         _, run_context = context.proving()
-        with tempfile.TemporaryDirectory(prefix="crab-validate-") as scratch:
-            folder = Path(scratch, candidate.id)
+        with scratch("validate") as place:
+            folder = place / candidate.id
             instance = to_instance(candidate, folder)
             write_files(folder, {**candidate.files, "instance.yaml": instance_yaml(instance)})
             found = measure_resolvability(
                 instance,
                 instance.with_oracles,
-                self._crew(),
+                crew_of_humans(self.agent, load_settings(Path(self.folder))),
                 run_context,
                 attempts=self.attempts,
                 notice=context.notice,
@@ -73,14 +70,6 @@ class Validation(SettingsStage):
         return dataclasses.replace(
             candidate, comments=tuple(_mark(one, by_id.get(one.comment.id)) for one in candidate.comments)
         )
-
-    def _crew(self) -> Crew:
-        settings = load_settings(Path(self.folder))
-        variant = settings.agents.get(self.agent)
-        use, own = (variant.use, variant.settings) if variant else (self.agent, {})
-        spec = AGENTS.spec(use, own, settings.folder, AGENTS.where(self.agent), settings.agents)
-        human = REVIEWERS.spec("human", {}, settings.folder)
-        return Crew.build(CrewSpec(reviewer="human", reviewer_spec=human, agent=self.agent, agent_spec=spec))
 
 
 def _mark(one: CandidateComment, found: Resolution | None) -> CandidateComment:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +44,7 @@ from pytest_crab.injection.unreadable import rejects_unreadable
 from pytest_crab.instances.files import write_files
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scratch import scratch
 from pytest_crab.sources import fetcher_for
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
@@ -183,8 +183,8 @@ class Deciding(Stage):
 
     @rejects_unreadable
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
-            trying = Trying(candidate, context, Path(scratch), self.version)
+        with scratch("inject") as folder:
+            trying = Trying(candidate, context, folder, self.version)
             found = self._find(trying)
             if found is None or not found.sight.passed:
                 return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 from pytest_crab.ecosystems import linter_of
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.parsing.review_output import read_review
+from pytest_crab.scratch import scratch
 
 _SECONDS = 60
 
@@ -46,8 +45,8 @@ def _findings(path: str, text: str) -> Counter[str]:
     program = None if linter is None or linter.script is not None else linter.find()
     if linter is None or program is None:
         raise LookupError(path)
-    with tempfile.TemporaryDirectory(prefix="crab-lint-") as folder:
-        place = Path(folder, path)
+    with scratch("lint") as folder:
+        place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
         argv = [str(program), *linter.arguments, f"./{path}"]
@@ -55,7 +54,7 @@ def _findings(path: str, text: str) -> Counter[str]:
         done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=_SECONDS, check=False)
         problems: list[str] = []
         report = linter.report(done.stdout.decode("utf-8", "replace"))
-        review = read_review(report, problems, kind=ReportFormat(linter.format), root=folder, files=[path])
+        review = read_review(report, problems, kind=ReportFormat(linter.format), root=str(folder), files=[path])
     if review is None or done.returncode not in linter.exit_codes:
         raise LookupError(path)
     return Counter(str(one.rule) for one in review.findings)

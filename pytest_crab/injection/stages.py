@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +22,7 @@ from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.injection.unreadable import rejects_unreadable
 from pytest_crab.instances.files import write_files
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
+from pytest_crab.scratch import scratch
 from pytest_crab.statistics.shares import Share
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import ChangeKind, Instance, JudgedChange, PullCandidate, Verdict
@@ -70,8 +69,8 @@ class Sharpness(Stage):
         once = dataclasses.replace(run_context, proof_runs=1)
         fault = ""
         for form in _forms(candidate):
-            with _scratch() as scratch:
-                instance = _written(form, scratch)
+            with scratch("inject") as place:
+                instance = _written(form, place)
                 (proved,) = prove(TrialContext(instance, crew, once, context.notice))
                 if proved.proof is not None:
                     given = instance.required_environment
@@ -149,12 +148,9 @@ def _refused(judged: Sequence[JudgedChange]) -> str:
     return f"{share.part} of {share.known}"
 
 
-_scratch = functools.partial(tempfile.TemporaryDirectory, prefix="crab-inject-")
-
-
-def _written(candidate: PullCandidate, scratch: str) -> Instance:
-    """Return a candidate as an instance whose files lie in ``scratch``."""
-    folder = Path(scratch, candidate.id)
+def _written(candidate: PullCandidate, place: Path) -> Instance:
+    """Return a candidate as an instance whose files lie below ``place``."""
+    folder = place / candidate.id
     write_files(folder, candidate.files)
     return to_instance(candidate, folder)
 
@@ -185,8 +181,8 @@ class Proving(Stage):
         beside = self.company(candidate)
         candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
         for form in (one for chosen in _forms(candidate) for one in _with_and_without_checks(chosen)):
-            with _scratch() as scratch:
-                certificate = _certify(form, scratch, self.runs, context)
+            with scratch("inject") as place:
+                certificate = _certify(form, place, self.runs, context)
             if certificate.proved:
                 (one,) = form.comments
                 proof = certificate.proven[0].proof
@@ -227,14 +223,14 @@ def _without_checks(candidate: PullCandidate) -> PullCandidate:
     return dataclasses.replace(candidate, comments=(bare,), files=files)
 
 
-def _certify(candidate: PullCandidate, scratch: str, runs: int, context: CurationContext) -> Certificate:
-    """Return the certificate of a candidate's oracle, whose instance lies in ``scratch``.
+def _certify(candidate: PullCandidate, place: Path, runs: int, context: CurationContext) -> Certificate:
+    """Return the certificate of a candidate's oracle, whose instance lies below ``place``.
 
     Raises SourceUnreachable, EngineError.
     """
     crew, run_context = context.proving()
     repeated = dataclasses.replace(run_context, proof_runs=runs)
-    return certify(_written(candidate, scratch), crew, repeated, context.notice).require_look()
+    return certify(_written(candidate, place), crew, repeated, context.notice).require_look()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import json
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from pytest_crab.errors import CrabError, DiffRejected, ImageError, SourceError,
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.native import read_lines
 from pytest_crab.protocols import Snapshot
+from pytest_crab.scratch import scratch
 from pytest_crab.sources import drop, fetcher_for
 from pytest_crab.trial import Crew, RunContext
 from pytest_crab.trial.context import TrialContext
@@ -186,9 +186,9 @@ def see(
     started = time.monotonic()
     open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
     for language, owner in _owners(row):
-        with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
+        with scratch("row") as folder:
             cache, deadline = run_context.cache, started + seconds
-            record = _see(row, language, owner, Path(folder), cache, open_context, likely, deadline)
+            record = _see(row, language, owner, folder, cache, open_context, likely, deadline)
         if record.outcome is not Outcome.NAMES or record.found:
             break
     return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
