@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -154,6 +155,11 @@ def format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def today() -> str:
+    """Return the date in UTC, as records have it."""
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
 def format_table(

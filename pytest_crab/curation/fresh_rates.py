@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.curation.near_misses import IN_COMPANY, MUTANTS, NEAR_MISSES, RIGHT_FIXES
 from pytest_crab.curation.set_statistics import error_lines
+from pytest_crab.formats import today
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest, read_errors, write_measurements
 from pytest_crab.types import ChangeKind, Instance, JudgedChange, OracleError, PullCandidate
 
@@ -47,7 +47,6 @@ def _is_same(before: Measurement | None, now: Measurement) -> bool:
 
 
 def _measurements(changes: Sequence[JudgedChange], digest: str) -> Iterator[tuple[str, Measurement]]:
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     for kind, (source, error) in _MEASURED.items():
         own = [change for change in changes if change.kind is kind and change.held is not None]
         missed = [change for change in own if not change.held]
@@ -61,7 +60,7 @@ def _measurements(changes: Sequence[JudgedChange], digest: str) -> Iterator[tupl
                     wrong=tuple(change.name for change in missed if surely and not change.disputed),
                     undecided=tuple(change.name for change in missed if not surely or change.disputed),
                     oracle=digest,
-                    date=today,
+                    date=today(),
                     authors=int(surely),
                     changes=serialization.digest(sorted(change.diff for change in own))[:16],
                 ),

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
@@ -17,6 +16,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import LAST, NO_FIX, REVIEWED, as_rounds, with_others
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
+from pytest_crab.git_mirror import owner_and_name
 from pytest_crab.sources.pull_refs import MergedPull, PullRefs
 from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
@@ -53,7 +53,7 @@ class LocalClone(CandidateSource):
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """The last commit is a tag of the candidate. Raises SourceError."""
-        repo = "/".join(urlsplit(self.url).path.strip("/").split("/")[-2:])
+        repo = owner_and_name(self.url)
         for number, head in self._refs.heads(self.since).items():
             if self.only is None or number in self.only:
                 pull = PullCandidate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pytest_crab.curation.mutation import (
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
+from pytest_crab.formats import today
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
 from pytest_crab.scoring.oracles import keys
@@ -270,7 +270,7 @@ def measure(
             wrong=tuple(change.name for change in suspects if change.name in wrong),
             undecided=tuple(change.name for change in suspects if change.name not in wrong),
             oracle=oracle_digest(context.instance, one.comment),
-            date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            date=today(),
         ),
         answers,
     )

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pytest_crab import diffs
 from pytest_crab.curation import licences
@@ -17,6 +16,7 @@ from pytest_crab.curation.template import draft_comments, language_of
 from pytest_crab.ecosystems import DEFAULT, of_language
 from pytest_crab.ecosystems.interpreters import environment_of, running_version
 from pytest_crab.errors import BadInput
+from pytest_crab.git_mirror import owner_and_name
 from pytest_crab.instances.files import LINK, pristine
 from pytest_crab.instances.placeholders import PLACEHOLDER
 from pytest_crab.sources.authored_diffs import author_diffs, unpacked_release
@@ -105,7 +105,7 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
     """Draft a real pull request. Raises SourceUnreachable, SourceError."""
     pull = find_pull(wanted, cache)
     source = GitSource(url=wanted.url, base=pull.base, head=pull.head, merged=pull.merged)
-    repo = "/".join(urlsplit(wanted.url).path.strip("/").removesuffix(".git").split("/")[-2:])
+    repo = owner_and_name(wanted.url)
     number = wanted.number or 1
     facts = PullRequestFacts(
         number=number,

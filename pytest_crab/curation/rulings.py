@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import today
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
 from pytest_crab.types import CandidateComment, PullCandidate, StrEnum
@@ -76,10 +76,9 @@ def read_ruling_list(listed: object, where: str) -> list[Ruling]:
 
 def keep_ruling(out: Path, ruling: Ruling) -> None:
     """Write a ruling into the set, in place of an earlier one on the same comment. Raises BadInput."""
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     with locked_folder(out):
         known = read_rulings(out)
-        known[ruling.candidate, ruling.comment] = dataclasses.replace(ruling, date=ruling.date or today)
+        known[ruling.candidate, ruling.comment] = dataclasses.replace(ruling, date=ruling.date or today())
         write_set_file(out / FILE, {"rulings": [serialization.dump(one) for _, one in sorted(known.items())]})
 
 

@@ -166,7 +166,7 @@ def _count_labels(instances: Sequence[Instance], name: str) -> str:
 
 
 def _size(count: int) -> str:
-    return "n<1K" if count < 1_000 else "1K<n<10K"
+    return "n<1K" if count < 1_000 else "1K<n<10K" if count < 10_000 else "10K<n<100K"
 
 
 def import_set(folder: Path, out: Path) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from pytest_crab.git_mirror import MIRROR
+from pytest_crab.git_mirror import MIRROR, owner_and_name
 from pytest_crab.sources.git_cli import Git, GitError
 
 #: The mirror may belong to another user.
@@ -44,10 +43,9 @@ def mirror_folder(url: str) -> Path | str:
     mirror = os.environ.get(MIRROR, "")
     if not mirror or "://" in mirror:
         return f"{MIRROR} names no folder"
-    owner, name = urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:]
-    places = [Path(mirror, owner, f"{name}.git"), Path(mirror, owner, name)]
-    folder = next((place for place in places if place.is_dir()), None)
-    return f"{mirror} has no {owner}/{name}" if folder is None else folder.absolute()
+    name = owner_and_name(url)
+    folder = next((place for place in (Path(mirror, f"{name}.git"), Path(mirror, name)) if place.is_dir()), None)
+    return f"{mirror} has no {name}" if folder is None else folder.absolute()
 
 
 def known_base(url: str, base: str, head: str) -> tuple[str, str]:

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pytest_crab.errors import BadInput
-from pytest_crab.git_mirror import MIRROR
+from pytest_crab.git_mirror import MIRROR, owner_and_name
 from pytest_crab.sources.git_cli import GitError, run
 
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
@@ -61,7 +60,7 @@ def mirrored(folder: Path, url: str, store: Path) -> Iterator[None]:
         yield
         return
     root = (store / "mirrors").absolute()
-    link = root.joinpath(*urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:])
+    link = root / owner_and_name(url)
     try:
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
