@@ -9,6 +9,9 @@ from pytest_crab import harness
 from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 
+#: The name of what a run says of the oracle's file as a whole.
+SESSION = "session"
+
 #: So many characters of them are told.
 _MOST = 1_500
 
@@ -16,9 +19,13 @@ _MOST = 1_500
 def last_lines(context: TrialContext, run: harness.AnyRun) -> str:
     """Return the end of what a run prints that is to tell it; empty if nothing is known.
 
+    Where its runner picks what a build says out of what that prints, it is the beginning of this.
     Raises ImageError, EngineError, Cancelled.
     """
     report = run_alone(context, run)
+    said = report.quoted.get(run.id, {}).get(SESSION)
+    if said is not None:
+        return escape_controls(said[:_MOST])
     lines = [line for line in _texts(report.printed.get(run.id, "")) if line.strip()]
     return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
 

@@ -20,7 +20,7 @@ _TREE = program_text("pytest_crab.harness.inside", "tree")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
 
 #: So much is kept of the message of an exception, and of so many tests: foreign code may have written anything.
-_LONGEST, _MOST = 200, 20
+LONGEST, _MOST = 200, 20
 
 #: What comes up when code reaches for the network.
 NETWORK = frozenset({
@@ -57,7 +57,7 @@ def diagnose(context: TrialContext, comment: Comment, tree: str | None = None) -
             missing=_modules(found["missing"]),
             vain=_modules(found["vain"]),
             kinds=frozenset(map(str, found["kinds"])),
-            said={str(test): (str(kind), str(line)[:_LONGEST]) for test, kind, line in found["said"][:_MOST]},
+            said={str(test): (str(kind), str(line)[:LONGEST]) for test, kind, line in found["said"][:_MOST]},
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         return Diagnosis()

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_crab import ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.explanations import explain
-from pytest_crab.curation.last_lines import last_lines
-from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
+from pytest_crab.curation.last_lines import SESSION, last_lines, run_alone
+from pytest_crab.curation.missing_modules import LONGEST, NETWORK, Diagnosis, diagnose
 from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.instances.oracle_needs import outside_needs
@@ -72,16 +72,24 @@ def reason_of(
 
 def _diagnoses(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Mapping[Role, Diagnosis]:
     """Return what failures name at head and on the reference, where they fail and must not, or not in this way."""
-    if comment.required_oracle.runner != ecosystems.DEFAULT_RUNNER:
-        return {}
     trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
+    look = diagnose if comment.required_oracle.runner == ecosystems.DEFAULT_RUNNER else _said_to_runner
     found = {}
     for state in states:
-        raised = any(test.exception for run in state.runs for test in run.tests)
-        if state.role in trees and state.fault is not None and raised:
+        raised = {test.exception for run in state.runs for test in run.tests if test.exception}
+        if state.role in trees and state.fault is not None and raised and not raised & _UNBUILT:
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-                found[state.role] = diagnose(context, comment, trees[state.role])
+                found[state.role] = look(context, comment, trees[state.role])
     return found
+
+
+def _said_to_runner(context: TrialContext, comment: Comment, tree: str) -> Diagnosis:
+    """Return what failed tests of an oracle say in another language. Raises ImageError, EngineError, Cancelled."""
+    asked = dataclasses.replace(run_of(context, OracleRequest(comment=comment, tree=tree)), printed=True)
+    report = run_alone(context, asked)
+    said = {name: " ".join(text.split())[:LONGEST] for name, text in report.quoted.get(asked.id, {}).items()}
+    raised = {test.id: test.exception for run in report.runs for test in run.tests if test.exception}
+    return Diagnosis(said={name: (kind, said.get(name, "")) for name, kind in raised.items()})
 
 
 def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) -> Iterator[str]:
@@ -89,6 +97,7 @@ def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Dia
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
     """
+    places: dict[str, list[str]] = {}
     for state in states:
         said = found[state.role].said if state.role in found else {}
         tests = [test for run in state.runs for test in run.tests if test.exception]
@@ -96,8 +105,11 @@ def _quoted_failures(states: Sequence[StateAssessment], found: Mapping[Role, Dia
         alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
         for name, kind, words in alike[:_SAID]:
             quoted = escape_controls(json.dumps(_ADDRESS.sub("0x…", words), ensure_ascii=False))
-            test, error = safe_name(name), safe_name(kind)
-            yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
+            subject = "the oracle's file" if name == SESSION else safe_name(name)
+            told = f"{subject} ends with {safe_name(kind)}, in the words of the code under test: {quoted}"
+            places.setdefault(told, []).append(state.name)
+    for told, names in places.items():
+        yield f"on {' and '.join(names)} {told}"
 
 
 def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:

@@ -207,6 +207,8 @@ class HarnessReport:
     leaks: Mapping[str, Any] | None = None
     #: By run of which it was asked for, the end of what it printed, which code of the project chooses.
     printed: Mapping[str, str] = field(default_factory=dict)
+    #: By the same runs, what failed tests say by their names; the session's is what could not be loaded or built.
+    quoted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: Sentences on what was odd.
     problems: tuple[str, ...] = ()
 
@@ -348,13 +350,15 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
         return HarnessReport(runs=_unfinished_runs(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
     printed = {name: str(line["printed"]) for name, line in lines.items() if "printed" in line}
-    bare = {name: {key: line[key] for key in line if key != "printed"} for name, line in lines.items()}
+    quoted = {name: _quoted(line["quoted"]) for name, line in lines.items() if "quoted" in line}
+    bare = {name: {key: line[key] for key in line if key not in ("printed", "quoted")} for name, line in lines.items()}
     results = [_parse_run(run, bare[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
     return HarnessReport(
         runs=tuple(run for run, _ in results),
         leaks=leaks,
         printed=printed,
+        quoted=quoted,
         problems=tuple(problem for _, problem in results if problem),
     )
 
@@ -410,6 +414,10 @@ def _unfinished_runs(
         runs.append(Run(id=run.id, ending=ending if started else Ending.UNSTARTED, detail=detail))
         started = foreign or (started and run.id in names)
     return tuple(runs)
+
+
+def _quoted(told: object) -> dict[str, str]:
+    return {str(name): str(text) for name, text in told.items()} if isinstance(told, Mapping) else {}
 
 
 def _parse_run(asked: AnyRun, line: Mapping[str, Any]) -> tuple[Run, str | None]:

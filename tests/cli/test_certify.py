@@ -233,6 +233,47 @@ def test_what_a_compiler_says_is_told_where_the_reference_alone_does_not_build()
     assert "two" in result.output.partition("on the reference its runner ends with: ")[2]
 
 
+IN_RUBY = """\
+require "minitest/autorun"
+require "shop"
+
+class TwoTest < Minitest::Test
+  def test_two
+    assert_equal 2, Shop.two(Shop::NAMES)
+  end
+end
+"""
+
+
+@pytest.mark.ruby
+@pytest.mark.parametrize(
+    ("oracle", "told"),
+    [
+        (IN_RUBY, r"on the reference TwoTest_test_two ends with NameError, .*uninitialized constant Shop::NAMES"),
+        (
+            IN_RUBY.removesuffix("end\n"),
+            "on head and the reference the oracle's file ends with SyntaxError",
+        ),
+    ],
+    ids=["what a test lacks on the reference", "a file that does not load"],
+)
+def test_what_an_oracle_in_another_language_raises_is_told_in_its_own_words(oracle: str, told: str) -> None:
+    folder, version = write("a"), subprocess.run(["ruby", "-e", "print RUBY_VERSION"], capture_output=True, text=True)
+    text = (folder / "instance.yaml").read_text().replace("shop.py", "lib/shop.rb")
+    text = text.replace("  dockerfile: python\n", f"  ecosystem: ruby\n  version: '{version.stdout}'\n")
+    text = text.replace("oracles/test_c0.py", "{file: oracles/test_c0_test.rb, runner: minitest}")
+    (folder / "instance.yaml").write_text(text)
+    (folder / "oracles" / "test_c0_test.rb").write_text(oracle)
+    before, head, reference = (f"def Shop.two(*) = {number}" for number in (0, 3, 2))
+    change = CHANGE.replace("shop.py", "lib/shop.rb").replace("ONE = 1", "Shop = Module.new")
+    (folder / "head.diff").write_text(change.format(before, head))
+    (folder / "reference.diff").write_text(change.format(head, reference))
+    Path("set/projects/shop/lib").mkdir()
+    Path("set/projects/shop/lib/shop.rb").write_text(f"Shop = Module.new\n{before}\n")
+    result = run("set", "--no-write")
+    assert re.search(told, result.output), result.output
+
+
 @pytest.mark.slow(reason="three oracles are held against all of their checks")
 def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     for name, oracle in (("fitted", FITTED), ("good", RED_THEN_GREEN), ("loose", LOOSE)):

@@ -99,6 +99,11 @@ class Bench:
         job = self.job(runs, states)
         return harness.parse(job, run_beside(harness.commands(job), 120))
 
+    def quoted(self, oracle: Oracle, source: str, *changes: FileChange) -> Mapping[str, str]:
+        """What failed tests say in a run of which an author is told that."""
+        run = harness.OracleRun(id="c0", state="now", seconds=100, oracle=oracle, source=source, printed=True)
+        return self.report([run], now=changes).quoted["c0"]
+
     def oracle(
         self, source: str, *, state: str = "head", seconds: float = 60, isolated: bool = False, name: str = "c0",
         plugins: tuple[str, ...] = (),

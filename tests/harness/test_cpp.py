@@ -103,6 +103,17 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(cpp: CppBench, r
     assert verdict.not_red(proof(*told(green)), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(cpp: CppBench) -> None:
+    gtest, doctest = (Oracle(file="oracles/test_c0.cpp", runner=runner) for runner in ("gtest", "doctest"))
+    bad = changed("add.c", BAD)
+    assert "-1" in cpp.bench.quoted(gtest, SUM, bad)["Add.Sum"]
+    assert "-1" in cpp.bench.quoted(doctest, cases("doctest"), bad)["a sum, of two"]
+    unbuilt = cpp.bench.quoted(gtest, SUM.replace("add(1", "ad(1"), bad)["session"]
+    assert "test_c0.cpp:4" in unbuilt and "make" not in unbuilt
+    cpp.bench.env = {"CPPFLAGS": "-I."}
+    assert "undefined reference to `add'" in cpp.bench.quoted(gtest, SUM)["session"][:300]
+
+
 @pytest.mark.slow(reason="C++ is compiled")
 def test_parts_of_a_case_have_their_paths(cpp: CppBench) -> None:
     red = cpp.run(cases("doctest"), changed("add.c", BAD), runner="doctest")

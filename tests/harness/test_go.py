@@ -86,6 +86,12 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(go: GoBench) -> 
     assert verdict.not_red(proof("TestSum"), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(go: GoBench) -> None:
+    oracle = Oracle(file="oracles/test_c0_test.go", runner="go", folder="queue")
+    assert "test_c0_test.go" in go.bench.quoted(oracle, SUM, changed("queue/add.go", BAD))["TestSum"]
+    assert "undefined: Sum" in go.bench.quoted(oracle, SUM.replace("Add(1, 2)", "Sum(1)"))["session"]
+
+
 def test_a_panic_is_a_failure_that_hides_no_other_test(go: GoBench) -> None:
     panics = ADD.replace("return a + b", 'if a > 1 {\n\t\tpanic("no")\n\t}\n\treturn a + b')
     source = SUM + "\nfunc TestBig(t *testing.T) { Add(2, 1) }\n"

@@ -138,6 +138,12 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(java: JavaBench)
     assert verdict.not_red(proof(NAME), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(java: JavaBench) -> None:
+    oracle = Oracle(file="oracles/test_c0.java", runner="junit", folder="shop")
+    assert "<3>" in java.bench.quoted(oracle, TOTAL, changed(CODE, BAD))[NAME]
+    assert "Carts" in java.bench.quoted(oracle, TOTAL.replace("Cart.total", "Carts.total"))["session"]
+
+
 def test_what_is_compiled_anew_is_what_changed_and_what_takes_it(java: JavaBench) -> None:
     """Whatever the times of files say: these are older than all that was built."""
     other = changed("core/src/main/java/core/Sum.java", SUM.replace("a + b", "a + b + 1"))

@@ -60,6 +60,15 @@ def test_a_green_oracle_is_caught_and_a_red_one_says_where(node: NodeBench) -> N
     assert verdict.not_red(proof("sum"), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(node: NodeBench) -> None:
+    oracle = Oracle(file="oracles/test_c0.test.mjs", runner="node")
+    assert (
+        "gone is empty"
+        in node.bench.quoted(oracle, HEAD + "test('sum', () => { throw new Error('gone is empty'); });\n")["sum"]
+    )
+    assert "gone.mjs" in node.bench.quoted(oracle, HEAD + "import './gone.mjs';")["session"]
+
+
 def test_every_test_has_its_path_and_its_own_outcome(node: NodeBench) -> None:
     run = node.run(
         HEAD

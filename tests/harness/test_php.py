@@ -80,6 +80,16 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(php: PhpBench) -
     assert verdict.not_red(proof("SumTest::testSum"), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(php: PhpBench) -> None:
+    oracle = Oracle(file="oracles/test_c0.php", runner="phpunit")
+    assert "-1" in php.bench.quoted(oracle, SUM, changed("src/add.php", BAD))["SumTest::testSum"]
+    lacking = php.bench.quoted(oracle, SUM.replace("$this->", "new Absent(); $this->"))["SumTest::testSum"]
+    assert lacking.startswith("test_c0.php:") and "Absent" in lacking
+    assert "syntax error" in php.bench.quoted(oracle, SUM.replace(";\n    }", "\n    }"))["session"]
+    (empty,) = php.bench.quoted(oracle, SUM.replace("testSum", "sum")).values()
+    assert "SumTest" in empty
+
+
 def test_a_fatal_error_is_a_failure_that_hides_no_other_test(php: PhpBench) -> None:
     big = "    public function testBig(): void\n    {\n        $this->assertNotNull(Shop\\add(9, 9));\n    }\n"
     other = big.replace("testBig", "testOne").replace("9, 9", "1, 1")

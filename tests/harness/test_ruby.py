@@ -97,6 +97,21 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(ruby: RubyBench,
     assert verdict.not_red(proof(TESTS[runner]), red) is None
 
 
+@pytest.mark.parametrize("runner", ["rspec", "minitest"])
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(ruby: RubyBench, runner: str) -> None:
+    oracle, bad = Oracle(file=f"oracles/test_c0_{FOLDERS[runner]}.rb", runner=runner), changed("lib/ledger.rb", BAD)
+    assert "-1" in ruby.bench.quoted(oracle, SUMS[runner], bad)[TESTS[runner]]
+    assert "test_c0" in ruby.bench.quoted(oracle, SUMS[runner].removesuffix("end\n"), bad)["session"]
+    assert "nosuchgem" in ruby.bench.quoted(oracle, 'require "nosuchgem"\n', bad)["session"]
+
+
+def test_an_exception_without_a_message_is_no_fault_of_the_run(ruby: RubyBench) -> None:
+    source = SUMS["rspec"].replace(
+        "expect(", "raise(Class.new(StandardError) { def message; exit 3; end })\n    expect("
+    )
+    assert ruby.bench.quoted(Oracle(file="oracles/test_c0_spec.rb", runner="rspec"), source) == {}
+
+
 MANY = {
     "rspec": """\
 require "ledger"

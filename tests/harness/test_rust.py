@@ -92,6 +92,14 @@ def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(rust: RustBench)
     assert verdict.not_red(proof("sums"), red) is None
 
 
+def test_what_failed_tests_say_is_told_where_it_is_asked_for(rust: RustBench) -> None:
+    oracle = Oracle(file="oracles/test_c0.rs", runner="cargo", folder="tests")
+    said = rust.bench.quoted(oracle, SUM, changed("src/lib.rs", BAD))["sums"]
+    assert "left: 2" in said and "right: 3" in said
+    unbuilt = rust.bench.quoted(oracle, SUM.replace("add(1, 2)", "ad(1, 2)"))["session"]
+    assert unbuilt.startswith("error") and ":5:" in unbuilt and "Erroneous code" not in unbuilt
+
+
 def test_a_panic_and_an_abort_are_failures_that_hide_no_other_test(rust: RustBench) -> None:
     body = 'if a > 9 {\n        return add(b, a) + 1;\n    }\n    if a > 1 {\n        panic!("no");\n    }\n    a + b'
     source = SUM + "\n#[test]\nfn big() {\n    add(2, 1);\n}\n\n#[test]\nfn endless() {\n    add(10, 10);\n}\n"

@@ -27,6 +27,8 @@ TESTS, TEST, NAMES, TEXT = 5000, 450, 200, 8000
 ENDED_WITHIN = 10
 #: So many bytes of the end of what a run prints are told, where that is asked for.
 PRINTED = 1 << 16
+#: Of so many failed tests it is told what they say.
+QUOTES = 20
 #: Of several outcomes of one name, the first of these is told.
 WORST = ("failed", "error", "passed", "skipped")
 _exit = os._exit
@@ -52,6 +54,7 @@ class Supervisor:
         self.kept = set(os.listdir(job["scratch"]))
         self.stuck = None  # why no run may begin any more
         self.printed = None  # the end of what the run has printed so far; None: nobody asks for it
+        self.quoted = {}  # what failed tests of the run say, where what is printed is asked for
         self.folder = ""
         self.installed = {}  # what the install of the tree as it is now made
         self.built_since = None  # the time before the tree as it is now was built, in nanoseconds; None: it was not
@@ -251,6 +254,11 @@ class Supervisor:
         if self.printed is not None:
             self.printed = (self.printed + data)[-PRINTED:]
 
+    def quote(self, test, text):
+        """Keep what a failed test, or what could not be built, says; an oracle's author is shown it, no verdict is."""
+        if self.printed is not None and text and len(self.quoted) < QUOTES:
+            self.quoted.setdefault(test[:TEST], text[:TEXT])
+
     def reap(self, pid, seen):
         """Collect dead processes; return True if the child is one of them."""
         while True:
@@ -299,14 +307,14 @@ class Supervisor:
     def tell(self, run, do):
         """Send a run's line for the host: what ``do`` returns, or what kept it from being done."""
         started = time.monotonic()
-        self.printed = b"" if run.get("printed") else None
+        self.printed, self.quoted = b"" if run.get("printed") else None, {}
         try:
             result = do(run)
         except (OSError, ValueError) as error:
             result = unstarted(error)
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
         if self.printed is not None:
-            result["printed"] = self.printed.decode("utf-8", "replace")
+            result.update(printed=self.printed.decode("utf-8", "replace"), quoted=self.quoted)
         self.say({"run": result})
 
     def run(self, run):

@@ -108,6 +108,8 @@ SYMBOLS = (
 C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void\s+(test\w*)\s*\(\s*(?:void)?\s*\)\s*\{")
 PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
+#: What the linker says of functions of the C library, which it is asked for, and nobody else wants to know.
+TRACED = re.compile(r"(?m)^\S*ld\S*: \S+: (?:definition of|reference to) \S+\n")
 #: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
 MARK = re.compile(r'(?m)^# \d+ "((?:[^"\\]|\\.)*)" ([12])(?: [34])*$|^#(?:define|undef) (\w+)')
 OF_FRAMEWORK = re.compile(r"(?i)gtest|gmock|googletest|googlemock|doctest|catch2?")
@@ -189,7 +191,9 @@ def read_text(path):
 
 def unbuilt(host, spec, data):
     """Return the report of a compiler or linker that failed: no test ran."""
-    text = data.decode("utf-8", "replace")[: host.TEXT]
+    text = data.decode("utf-8", "replace")
+    host.quote("session", TRACED.sub("", text))
+    text = text[: host.TEXT]
     if "Killed signal terminated program" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if path not in (spec["file"], spec["name"])]
@@ -371,6 +375,7 @@ def read(host, spec, name, word, data, code):
             label = " > ".join(path)[: host.TEST]
             used[label] = used.get(label, 0) + 1
             tests.append(outcome(label, state, "Failed" if state == "failed" else None))
+            host.quote(label, text)
     twice = {"oracle:" + label for label, count in used.items() if count > 1}
     return host.completed(tests, all(wires.values()), twice), None
 

@@ -178,6 +178,7 @@ def unbuilt(host, spec, data):
     if "signal: killed" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if os.path.basename(path) != spec["file"]]
+    host.quote("session", text)
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
     return host.completed([host.error(exception, ":".join(found[0]) if found else None)]), None
 
@@ -209,6 +210,7 @@ def read(host, spec, name, data, code):
     for test in tests:
         if test["outcome"] == "failed":
             test.update(describe(spec, seen["panic"] if panicked else None))
+            host.quote(test["id"], seen["panic"] if panicked else seen["printed"].get(test["id"], ""))
     tripwire = panicked or wired(spec, seen)
     return host.completed(tests, tripwire, seen["altered"]), None
 

@@ -634,6 +634,7 @@ def unbuilt(host, spec, data):
             break
     else:
         place = None
+    host.quote("session", text)
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
     cause = "memory" if MEMORY.search(text) else None
     return dict(host.completed([host.error(exception, place)]), cause=cause), None
@@ -664,6 +665,7 @@ def read(host, spec, data, code):
             continue
         wires.append(None)
         label = ("%s#%s" % (owner, title) if title else owner or "session")[: host.TEST]
+        host.quote(label, message)
         cause = "memory" if exception.endswith(".OutOfMemoryError") else cause
         test = {"id": label, "outcome": outcome, "exception": exception.rpartition(".")[2] or None,
                 "where": place_of(spec, frames) if exception else None}  # fmt: skip

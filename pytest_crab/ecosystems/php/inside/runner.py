@@ -182,7 +182,8 @@ final class %(n)s implements \PHPUnit\Framework\TestListener
             \ini_set('memory_limit', '-1');
             $report['tests'] = %(n)s::outcomes($leaves, $result);
             $name = $listener->at === null ? null : %(n)s::name($listener->at);
-            $report['fatal'] = [$name, 'failed', 'FatalError', [[$last['file'], $last['line']]], ''];
+            $report['fatal'] = [$name, 'failed', 'FatalError', [[$last['file'], $last['line']]],
+                \substr($last['message'], 0, 400)];
             $say();
         }
     });
@@ -476,16 +477,16 @@ def read(host, spec, data, code):
         return None, "the report and exit code %d do not agree" % code
     tests, altered = {}, {str(label) for label in said["altered"]}
     for line in said["tests"]:
-        test = outcome(host, spec, *line[:4])
+        test = outcome(host, spec, *line)
         if tests.setdefault(test["id"], test) is not test:
             altered.add("oracle:" + test["id"])
             tests[test["id"]].update(outcome="failed")
     if fatal and fatal[0]:
-        test = outcome(host, spec, *fatal[:4])
+        test = outcome(host, spec, *fatal)
         tests.pop(test["id"], None)
         tests[test["id"]] = test
     elif fatal or said["load"]:
-        found = outcome(host, spec, *(said["load"] or fatal)[:4])
+        found = outcome(host, spec, *(said["load"] or fatal))
         tests["session"] = host.error(found["exception"], found["where"])
     elif not tests and not spec["done"]:
         tests["session"] = host.error("NoTests")
@@ -499,12 +500,15 @@ def wired(spec, kind, lines):
     return len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["word"], kind) in lines[0][4]
 
 
-def outcome(host, spec, name, word, exception, places):
+def outcome(host, spec, name, word, exception, places, message):
     """Return the outcome of one test, with the innermost line of the tree that an exception came through.
 
     Its name is as short as the host has it, so that two of which it would make one are seen.
     """
     where = None
+    own = [line for path, line in places if path == spec["oracle"]]
+    at = "%s:%d: " % (os.path.basename(spec["oracle"]), own[0]) if own and message else ""
+    host.quote(name or "session", at + message)
     for path, line in places:
         if path.startswith(spec["root"] + os.sep) and path != spec["oracle"]:
             where = "%s:%d" % (path[len(spec["root"]) + 1 :], line)

@@ -17,7 +17,7 @@ Class.new do
     key = File.binread("#{folder}/key")
     a, b, v = number(key, 0, 7), number(key, 7, 14), number(key, 14, 17)
     key.clear
-    kind, root, place, around, gems, roots = File.read("#{folder}/settings").split("\0", -1)
+    kind, root, place, around, gems, roots, asked = File.read("#{folder}/settings").split("\0", -1)
     source = File.read("#{folder}/oracle.rb")
     Dir.children(folder).each { |name| File.unlink("#{folder}/#{name}") }
     told = $stdout.dup
@@ -41,7 +41,7 @@ Class.new do
     code, fault = loaded(source, place)
     rows, own_ones = fault ? [[["session", :error, fault]], []] : kind == "rspec" ? run_examples : run_cases
     # What follows asks the project's own exceptions, and only then is it looked whether this is the first process.
-    rows = rows.map { |name, outcome, error| ["test", name, outcome, *words(error, root, place)] }
+    rows = rows.map { |*test, error| ["test", *test, *words(error, root, place), *(said(error) if asked == "1")] }
     wires = (kind == "rspec" ? failing_examples(v) : failing_cases(v)).map { |wire, error| [wire, error&.message] }
     call(1, &leave) unless call(call(&pid), &own.method(:==))
     lie = changed_tool(tools)
@@ -76,6 +76,13 @@ Class.new do
     return ["", ""] unless error
     found = (error.backtrace || []).find { |each| each.start_with?("#{root}/") && !each.start_with?("#{place}:") }
     [error.class.name, found && found[root.size + 1..].slice(/\A.*?:\d+/)]
+  end
+
+  # What an exception says: a method of the project's may, so it is asked only where no verdict comes of the run.
+  def said(error)
+    [error&.message.to_s]
+  rescue Exception
+    []
   end
 
   def framework(kind)
@@ -414,7 +421,8 @@ def write(host, oracle, env):
     own = [FOLDERS[kind], "lib", *job["paths"], *inner]
     roots = "\n".join(os.path.normpath(os.path.join(root, path)) for path in own)
     place = os.path.join(root, os.path.basename(oracle["file"]))
-    settings = [kind, root, place, AROUND.pattern, "\n".join(gems), roots]
+    asked = "0" if host.printed is None else "1"
+    settings = [kind, root, place, AROUND.pattern, "\n".join(gems), roots, asked]
     files = {"key": key, "settings": "\0".join(settings).encode(), "oracle.rb": oracle["source"].encode()}
     for name, data in dict(files, **{"entry.rb": ENTRY.encode()}).items():
         with open(os.path.join(private, name), "wb") as out:
@@ -464,10 +472,11 @@ def understood(host, spec, told, code):
     return host.completed(tests, whole, altered), None
 
 
-def outcome(host, name, word, exception, where):
+def outcome(host, name, word, exception, where, message=""):
     """Return the outcome of one test; the name of its exception is without the modules around it.
 
     The test's own is cut so that a number behind it stays.
     """
     exception = exception.rpartition("::")[2]
+    host.quote(name[: host.TEST - 8], message)
     return {"id": name[: host.TEST - 8], "outcome": word, "exception": exception or None, "where": where or None}

@@ -235,6 +235,7 @@ class Oracle:
             message = one.get("message") if one.get("reason") == "compiler-message" else None
             if isinstance(message, dict) and message.get("level") == "error":
                 found += [span for span in message.get("spans") or () if span.get("is_primary")]
+                self.host.quote("session", str(message.get("rendered")))
         places = [
             "%s:%s" % (span["file_name"], span["line_start"]) for span in found if span["file_name"] != spec["file"]
         ]
@@ -363,6 +364,7 @@ class Oracle:
             tests.append({"id": name[cut:], "outcome": outcomes[name], "exception": None, "where": None})
             if outcomes[name] == "failed":
                 tests[0].update(self.describe(said.get(name, ""), spec))
+                self.host.quote(name[cut:], said.get(name, ""))
         wired = all(outcomes[wire] == "failed" and text in said.get(wire, "") for wire, text in wires.items())
         altered = {"oracle:" + one[cut:] for one in [*twice, *(set(outcomes) - expected)]}
         return self.host.completed(tests, wired, altered), None
