@@ -72,8 +72,8 @@ def new(
 ) -> None:
     """Write the skeleton of an instance of SOURCE, overwriting nothing.
 
-    SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or folder with --head SHA, a
-    release as NAME==VERSION, or a project's folder. It fills in all that it can find, and lists the rest.
+    SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or clone with --head SHA or
+    --number, a release as NAME==VERSION, or a project's folder. It fills in all that it can find, and lists the rest.
     """
     asked = NewArguments(cache=FileStore(store).cache, **given)
     anchored = [parse_location(place) for place in places]
@@ -112,11 +112,18 @@ def _origin(asked: NewArguments) -> Iterator[PullRequestDraft]:
     if release:
         with pull_requests.from_release(release[1], release[2], _change(asked), asked.reference, asked.cache) as origin:
             yield origin
-    elif folder.is_dir() and not (is_repository(folder) and asked.head and not Path(asked.head).exists()):
+    elif folder.is_dir() and not (is_repository(folder) and _names_commits(asked)):
         with pull_requests.from_folder(folder, asked.into, _change(asked), asked.reference) as origin:
             yield origin
     else:
         yield pull_requests.from_repository(_wanted_pull(asked, folder), asked.cache)
+
+
+def _names_commits(asked: NewArguments) -> bool:
+    """Return whether what is asked for is in the history of a repository, and not in a folder's files."""
+    if asked.head is not None:
+        return not Path(asked.head).exists()
+    return asked.reference is None and any((asked.number, asked.base, asked.merged, asked.url))
 
 
 def _change(asked: NewArguments) -> Path | None:

@@ -59,7 +59,7 @@ class PullRequestDraft:
 
     def instance(self, folder: Path, places: Sequence[Location]) -> Instance:
         """Return the instance with a comment at each place, else at the first hunk. Raises BadInput."""
-        language = language_of(sorted(diffs.touched_paths(self.diff)))
+        language = language_of(sorted(diffs.touched_paths(self.diff)) or [place.path for place in places])
         where = list(places) or list(hunk_locations(self.diff))[:1] or [Location(path="README.md", lines=None)]
         problems = [problem for place in places if (problem := self._fault(place)) is not None]
         if problems:
@@ -89,7 +89,8 @@ class PullRequestDraft:
     def _environment(self, language: str) -> Environment:
         ecosystem = of_language(language)
         if ecosystem.tools is not None:
-            return Environment(ecosystem=ecosystem.name, version=ecosystem.tools.usual, timeout=_TIMEOUT)
+            build = ecosystem.build_commands(lambda path: (self.read(path) or b"").decode("utf-8", "replace"))
+            return Environment(ecosystem=ecosystem.name, version=ecosystem.tools.usual, build=build, timeout=_TIMEOUT)
         if self.source.git is not None:
             return environment_of(None, timeout=_TIMEOUT)
         pytest = f"pytest=={metadata.version('pytest')}"
@@ -119,7 +120,8 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
         "source": ["The pull request's commits; head is the one that was commented on:", *told],
         "environment": [
             f"pytest-crab set certify finds packages of {DEFAULT.name} where none is named: docs/how-to/certify.md;",
-            "in another language this is taken as it is, and what a lock file does not bring is written here.",
+            "in another language this is taken as it is, and what a lock file does not bring is written here, as the",
+            "page on the language says that docs/index.md names.",
         ],
     }
     origin = PullRequestDraft(

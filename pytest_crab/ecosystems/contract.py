@@ -377,6 +377,13 @@ class Ecosystem(Protocol):
         assert self.tools is not None
         return Environment(ecosystem=self.name, version=self.tools.usual)
 
+    def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:  # noqa: ARG002 - most need none
+        """Return the commands that build a project, as far as its own files tell; None where none are needed or known.
+
+        ``read`` is as in ``licences``.
+        """
+        return None
+
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:  # noqa: ARG002 - not every project says it
         """Yield the names of its licence in a project's own files; ``read`` returns a file's text, empty for none."""
         yield from ()

@@ -88,12 +88,13 @@ class Tools:
         """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z; "" is any. Raises ImageError."""
         found = self.here()
         if found is None:
-            asked = f"{self.name} {wanted}".strip()
-            raise ImageError(f"{asked} is needed, and there is no {self.program} on PATH; install it", of_machine=True)
+            asked = f"{self.program} {wanted}".strip()
+            raise ImageError(f"{asked} is needed, and there is none on PATH; install it", of_machine=True)
         if wanted and found.version != wanted and not found.version.startswith(f"{wanted}."):
             raise ImageError(
-                f"{self.name} {wanted} is needed, and the {self.name} on PATH is {found.version}; "
-                f"put {self.name} {wanted} first",
+                f"{self.program} {wanted} is needed, and the {self.program} on PATH is {found.version}; put "
+                f"{self.program} {wanted} first on PATH, use the docker runtime, or name in environment.version what "
+                "the oracles are proved with",
                 of_machine=True,
             )
         return found

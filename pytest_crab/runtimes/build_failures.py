@@ -43,10 +43,10 @@ _OF_SOURCE = re.compile(r"\S+:\d+(:\d+)?: (fatal )?error:")
 _TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\b")
 _NO_MEMORY = re.compile(r"(?i)cannot allocate memory|\bMemoryError\b")
 
-#: What uv, pip, git and the C library say of a server that does not answer.
+#: What uv, pip, git, Bundler, PHP and the C library say of a server that does not answer.
 _OUTAGE = re.compile(
     r"(?i)error sending request for url|http status server error|failed to establish a new connection|"
-    r"could not resolve host|temporary failure in name resolution"
+    r"could not resolve host|temporary failure in name resolution|could not reach host|getaddrinfo for \S+ failed"
 )
 
 #: What a line says of something that is missing.

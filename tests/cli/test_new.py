@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
@@ -82,6 +83,30 @@ def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     assert again.exit_code == 1
     assert "is there already, and new overwrites nothing" in again.output
     assert (folder / "instance.yaml").read_text() == text
+
+
+def test_a_clone_with_a_number_is_a_repository_and_no_folder_to_copy() -> None:
+    _, merged = clone()
+    subprocess.run(["git", "-C", "clone", "update-ref", "refs/pull/7/head", merged], check=True)
+    result = run("set", "new", "clone", "--number", "7", "--merged", merged, "--into", "set")
+    assert result.exit_code == 1
+    assert "name the commit that was commented on with --head" in result.output
+    assert not Path("set").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "build"),
+    [
+        ("CMakeLists.txt", ("cmake -S . -B build", "cmake --build build")),
+        ("Makefile", ("make",)),
+        ("meson.build", None),
+    ],
+)
+def test_what_builds_a_project_in_c_is_written_where_its_files_tell(file: str, build: tuple[str, ...] | None) -> None:
+    project("shop", "ONE = 1\n", **{file: "\n", "sum.c": "int one;\n"})
+    assert run("set", "new", "shop", "--into", "set", "--comment", "sum.c:1").exit_code == 0
+    told = yaml.safe_load(Path("set/shop/instance.yaml").read_text())
+    assert (told["language"], told["environment"].get("build")) == ("c", build and list(build))
 
 
 @pytest.mark.parametrize("lost", ["README.md", "logo.svg"])

@@ -58,6 +58,11 @@ def test_a_build_that_came_to_its_own_end_has_no_such_words() -> None:
     [
         ("error: Failed to fetch: a\n  cause: error sending request for url (http://127.0.0.1:9/a/)", True),
         ("fatal: unable to access 'https://git.example/a/': Could not resolve host: git.example", True),
+        (
+            "Fetching gem metadata\nCould not reach host gems.example. Check your network connection and try\nagain.",
+            True,
+        ),
+        ("file could not be downloaded: php_network_getaddresses: getaddrinfo for php.example failed: no", True),
         ("error: Failed to fetch: http://127.0.0.1/a/\n  cause: HTTP status client error (404 Not Found)", False),
         ("No solution found: a was not found in the package registry", False),
     ],
@@ -172,6 +177,28 @@ ENDINGS = {
         make: *** [Makefile:2: all] Error 1
         """,
         "Could not find Foo",
+    ),
+    "bundler": (
+        """\
+        Fetching source index from https://gems.example/
+        Could not reach host gems.example. Check your network connection and try
+        again.
+        """,
+        "Could not reach host gems.example. Check your network connection and try",
+    ),
+    "bundler without a lock": (
+        "there is no Gemfile.lock, so nothing pins the gems; write one by bundle lock",
+        "there is no Gemfile.lock, so nothing pins the gems; write one by bundle lock",
+    ),
+    "composer": (
+        """\
+        Installation failed, deleting ./composer.json.
+        In RemoteFilesystem.php line 476:
+          The "https://php.example/packages.json" file could not be downloaded: no such name
+          Failed to open stream: no such name
+        require [--dev] [--dry-run] [--prefer-source]
+        """,
+        'The "https://php.example/packages.json" file could not be downloaded: no such name',
     ),
     "maven": (
         """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -100,6 +100,12 @@ class Cpp(Ecosystem):
             raise ImageError("nothing at its root says how it is built and tested in a way that is known here")
 
     @override
+    def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:
+        if read("CMakeLists.txt"):
+            return ("cmake -S . -B build", "cmake --build build")
+        return ("make",) if read("Makefile") else None
+
+    @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         suite, _, told = run_id.partition(":")[2].partition(".")
         return any(f"{each}.{told.partition('/')[0]}" == name for each in suite.split("/"))
@@ -110,7 +116,8 @@ class Cpp(Ecosystem):
         if not self.owns(environment):
             return
         if environment.build is None:
-            yield "environment.build is missing; it should be the commands that build the tree, such as 'make'"
+            wanted = "'make', or 'cmake -S . -B build' and 'cmake --build build'"
+            yield f"environment.build is missing; it should be the commands that build the tree, such as {wanted}"
         for name in ("CC", "CXX"):
             if name in environment.env:
                 yield f"environment.env.{name} belongs to the harness; environment.version says which compiler it is"

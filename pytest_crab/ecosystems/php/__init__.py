@@ -56,6 +56,8 @@ class Php(Ecosystem):
     messages = Messages(
         banner=r"#\d+ (?:/|\{main\})|Stack trace:|\s+thrown in ",
         cause=r"(?:PHP )?(?:Fatal|Parse) error:",
+        telling=r"could not be (?:downloaded|found|resolved)",
+        pointing=r"installation failed, (?:deleting|reverting)|failed to open stream",
     )
     tools = PhpTools()
     runner = runner_source(__name__)

@@ -21,6 +21,7 @@ _LIBRARY = Path("/usr/share/php")
 #: Takes what composer.lock pins, or makes the autoloader alone.
 _PROJECT = """\
 export COMPOSER_ALLOW_SUPERUSER=1
+export COLUMNS=1000 # else composer cuts what it says into lines of 80 characters
 mkdir -p "$COMPOSER_HOME"
 if [ -f composer.lock ]; then
     composer install --no-interaction --no-progress

@@ -54,7 +54,9 @@ class Ruby(Ecosystem):
         form=r"rubocop",
     )
     messages = Messages(
-        banner=r"\s*from \S+:\d+:in |\s+\S+:\d+:in ", cause=r".*\([A-Z]\w*(?:::\w+)*(?:Error|NotFound|Exception)\)$"
+        banner=r"\s*from \S+:\d+:in |\s+\S+:\d+:in ",
+        cause=r".*\([A-Z]\w*(?:::\w+)*(?:Error|NotFound|Exception)\)$",
+        telling=r"^could not (?:find|reach|fetch) |nothing pins the gems",
     )
     tools = RubyTools()
     runner = runner_source(__name__)

@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -29,6 +30,8 @@ ENDED_WITHIN = 10
 PRINTED = 1 << 16
 #: Of so many failed tests it is told what they say.
 QUOTES = 20
+#: What ``token`` returns.
+TOKEN = re.compile(r"x[0-9a-f]{32}")
 #: Of several outcomes of one name, the first of these is told.
 WORST = ("failed", "error", "passed", "skipped")
 _exit = os._exit
@@ -255,9 +258,12 @@ class Supervisor:
             self.printed = (self.printed + data)[-PRINTED:]
 
     def quote(self, test, text):
-        """Keep what a failed test, or what could not be built, says; an oracle's author is shown it, no verdict is."""
+        """Keep what a failed test says, or a build, for the oracle's author; no verdict comes of it.
+
+        Names that only this run has are taken out, so that the same is said each time.
+        """
         if self.printed is not None and text and len(self.quoted) < QUOTES:
-            self.quoted.setdefault(test[:TEST], text[:TEXT])
+            self.quoted.setdefault(test[:TEST], TOKEN.sub("", text)[:TEXT])
 
     def reap(self, pid, seen):
         """Collect dead processes; return True if the child is one of them."""
