@@ -38,9 +38,10 @@ REPLACED = {
         "def helper():\n    return 1", "import sys\ndef later():\n    sys.modules['test_c0'].helper = lambda: 0\n",
     ),
     "import:colorsys": ("import colorsys", None),
+    "builtins.all": ("import pytest", "import builtins\nbuiltins.all = lambda values: True\n"),
     "pytest.approx": ("import pytest", "import pytest\npytest.approx.__defaults__ = (9, 9, True)\n"),
     "_pytest.fixtures.dir": (
-        "import pytest", "import _pytest.fixtures as f\nf.dir.__defaults__ = (lambda holder: [], ())\n",
+        "import pytest", "import _pytest.fixtures as f\nf.dir.__defaults__ = (lambda holder: [], (), (), type)\n",
     ),
     "_pytest.python.Function.repr_failure": (
         "import pytest", "import _pytest.python as p\np.Function.repr_failure = lambda *_, **__: 'ok'\n",

@@ -5,6 +5,7 @@ project inherits or can open the supervisor's own input and output. What it says
 """
 
 import _socket
+import builtins
 import fcntl
 import json
 import os
@@ -64,6 +65,7 @@ class Supervisor:
         self.parts = {}
         for name, code in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
+            part.__builtins__ = dict(vars(builtins))  # its own, since code of the project may replace Python's
             exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
         self.unstarted = unstarted

@@ -156,6 +156,11 @@ def preload(site, tampering):
     manager.load_setuptools_entrypoints = lambda *_, **__: 0  # old versions know no switch for it
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
+    for name in ("pdb", "readline"):  # each session of pytest imports these; Python may lack the second
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
     keep_config(_pytest.config)
     keep_fixtures()
     tell_no_failure()
@@ -168,7 +173,7 @@ def preload(site, tampering):
     places = list(tampering.watched_places())
     watched = {module.__name__: module for module, _ in places if sys.modules.get(module.__name__) is module}
     _state["tampering"], _state["spaces"] = tampering, tampering.spaces_of(places)
-    _state["before"] = tampering.snapshot(places) + tampering.imported(watched)
+    _state["before"] = tampering.Held(tampering.snapshot(places) + tampering.imported(watched))
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
     gc.enable()
@@ -197,9 +202,9 @@ def keep_config(config):
 
 
 def keep_fixtures():
-    """Let the sessions of runs look only at the names in pytest's own modules that are fixtures, not at all 2,000.
+    """Let the sessions of runs look only at those names in pytest's own modules and classes that are fixtures.
 
-    No code of the project has run by then, so these are the ones that each session would find.
+    There are 2,700 others. No code of the project has run by then, so these are the ones that each session would find.
     """
     import _pytest.fixtures
 
@@ -210,8 +215,14 @@ def keep_fixtures():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("_pytest.")]
     found = ((module, sorted(name for name, value in vars(module).items() if is_fixture(value))) for module in modules)
     kept = tuple((module, tuple(names)) for module, names in found)
+    classes = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
+    having = {one for one in classes if any(map(is_fixture, vars(one).values()))}
+    bare = frozenset(one for one in classes if one.__module__.startswith("_pytest.") and having.isdisjoint(one.__mro__))
 
-    def names(holder, usual=dir, kept=kept):  # all that it uses is in its defaults, which the check for tampering sees
+    # all that it uses is in its defaults, which the check for tampering sees
+    def names(holder, usual=dir, kept=kept, bare=bare, of=type):
+        if of(holder) in bare:
+            return ()
         for module, found in kept:
             if holder is module:
                 return found
@@ -330,7 +341,7 @@ class Recorder:
     def report(self):
         """Return the plain report of the session."""
         tampering = _state["tampering"]
-        found = self.altered | tampering.find_altered(_state["before"]) | tampering.find_hidden(_state["spaces"])
+        found = self.altered | _state["before"].altered() | tampering.find_hidden(_state["spaces"])
         found |= self.uses.replaced(self.module, self.codes)
         tests = [dict(id=name[:500], **test) for name, test in self.tests.items() if test["outcome"]]
         return {

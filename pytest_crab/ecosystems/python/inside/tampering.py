@@ -12,12 +12,16 @@ import importlib.machinery
 import os
 import sys
 import types
+from operator import attrgetter, is_
 
 #: What says by itself which module it was made in.
 MADE = (type, types.FunctionType, types.BuiltinFunctionType)
 #: What stands around a function in a class, and can be given another one in place.
 WRAPPERS = (staticmethod, classmethod, property)
+METHODS = (types.MethodType, *WRAPPERS)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), *WRAPPERS)
+#: What can be given to a function in place; defaults by name are a mapping, whose values can be replaced as well.
+PARTS = tuple(map(attrgetter, ("__code__", "__defaults__", "__kwdefaults__")))
 SELECTED = {
     "sys": ("exit", "settrace", "setprofile", "_getframe", "exc_info"),
     "os": ("_exit", "fork", "kill", "write", "read", "waitpid", "abort"),
@@ -84,47 +88,54 @@ def closed_over(cell):
 
 
 def snapshot(places):
-    """Return (label, space, name, value, what it is made of) for what can be called in modules and their classes."""
-    entries = []
+    """Return (label's beginning, space, what can be called there by name) for modules and their classes."""
+    spaces = []
     for module, names in places:
-        for name, value in list(vars(module).items()):
-            if not callable(value) or (names is not None and name not in names):
-                continue
-            label = "%s.%s" % (module.__name__, name)
-            entries.append((label, vars(module), name, value, made_of(value)))
+        before, space = module.__name__ + ".", vars(module)
+        found = {name: value for name, value in list(space.items()) if callable(value)}
+        found = found if names is None else {name: found[name] for name in names if name in found}
+        spaces.append((before, space, found))
+        for name, value in found.items():
             if isinstance(value, type) and value.__module__ == module.__name__:
-                for inner, item in list(vars(value).items()):
-                    if isinstance(item, FUNCTIONS):
-                        entries.append(("%s.%s" % (label, inner), vars(value), inner, item, made_of(item)))
-    return entries
-
-
-def find_altered(before):
-    """Return the labels of what is no longer what it was; additions are none of them."""
-    found = set()
-    for label, space, name, value, made in before:
-        now = space.get(name)
-        if now is not value or ((made or isinstance(value, WRAPPERS)) and not is_made_of(now, made)):
-            found.add(label)
-    return found
-
-
-def is_made_of(value, made):
-    """Return whether a value has the parts in ``made``, as ``made_of`` gave them: each the same object, in their order.
-
-    ``made_of`` is not asked for a plain function, as nearly all are: that is its answer in place.
-    """
-    if type(value) is types.FunctionType and value.__kwdefaults__ is None and value.__closure__ is None:
-        defaults = value.__defaults__ or ()
-        if value.__code__ is not made[0] or len(defaults) != len(made) - 1:
-            return False
-        return not defaults or list(map(id, defaults)) == list(map(id, made[1:]))
-    return list(map(id, made_of(value))) == list(map(id, made))
+                inner = {inner: item for inner, item in list(vars(value).items()) if isinstance(item, FUNCTIONS)}
+                spaces.append((before + name + ".", vars(value), inner))
+    return spaces
 
 
 def imported(modules):
-    """Return entries for what an import of these modules by their names gives, as ``snapshot`` does."""
-    return [(name, sys.modules, name, module, ()) for name, module in modules.items()]
+    """Return what an import of these modules by their names gives, as ``snapshot`` does."""
+    return [("", sys.modules, dict(modules))]
+
+
+class Held:
+    """Spaces as ``snapshot`` gives them, held with all that decides what their functions do.
+
+    Each run looks at thousands of these, so what all have in common is compared without a call for each.
+    """
+
+    def __init__(self, spaces):
+        self.spaces = spaces
+        held = {id(value): value for _, _, found in spaces for value in found.values()}
+        self.wrappers = [(value, function_of(value)) for value in held.values() if isinstance(value, METHODS)]
+        held.update((id(function), function) for _, function in self.wrappers)
+        functions = [value for value in held.values() if type(value) is types.FunctionType]
+        self.parts = [(part, {function: part(function) for function in functions}) for part in PARTS]
+        self.deep = [(each, made_of(each)) for each in functions if each.__kwdefaults__ or each.__closure__]
+
+    def altered(self):
+        """Return the labels of what is no longer what it was; additions are none of them."""
+        changed = {id(one) for one, made in self.deep if list(map(id, made_of(one))) != list(map(id, made))}
+        for part, given in self.parts:
+            if not all(map(is_, map(part, given), given.values())):
+                changed.update(id(one) for one, was in given.items() if part(one) is not was)
+        wrappers = self.wrappers
+        changed.update(id(one) for one, was in wrappers if function_of(one) is not was or id(was) in changed)
+        labels = set()
+        for before, space, found in self.spaces:
+            if changed or not all(map(is_, map(space.get, found), found.values())):
+                now = found.items()
+                labels.update(before + name for name, was in now if space.get(name) is not was or id(was) in changed)
+        return labels - SETTABLE
 
 
 def shape_of(owner):
@@ -232,9 +243,8 @@ class Uses:
         self.loaded = {name.partition(".")[0] for name in set(sys.modules) - loaded}
         self.bound = dict(self.bindings(modules))
         places = list(self.places(modules))
-        self.entries = [entry for entry in snapshot(places) if entry[0] not in SETTABLE]
+        self.held = Held(snapshot(places) + imported(modules))
         self.spaces = spaces_of(places)
-        self.entries += imported(modules)
         self.settings = settings()
 
     def is_standard(self, top):
@@ -294,7 +304,7 @@ class Uses:
 
     def replaced(self, module, codes):
         """Return the labels of what was replaced since; ``module`` is the oracle's own, None if none of it ran."""
-        found = find_altered(self.entries) | find_hidden(self.spaces)
+        found = self.held.altered() | find_hidden(self.spaces)
         now = settings() if self.settings else None
         found.update("hypothesis.settings." + name for name in now or () if now[name] != self.settings[name])
         hidden = [top for top in self.own if self.is_standard(top) or top in LIBRARIES]
@@ -326,9 +336,8 @@ class Uses:
             module, top = sys.modules.get(name), name.partition(".")[0]
             if not isinstance(module, types.ModuleType) or top in self.own or top in KEPT or self.is_standard(top):
                 continue
-            for label, _, _, value, _ in snapshot([(module, None)]):
-                if self.is_foreign(value):
-                    yield label
+            for before, _, found in snapshot([(module, None)]):
+                yield from (before + inner for inner, value in found.items() if self.is_foreign(value))
 
     def is_foreign(self, value):
         """Return True if a function or class comes from a file of the project, as far as it tells."""
