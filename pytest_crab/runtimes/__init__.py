@@ -11,6 +11,7 @@ from typing import Any, cast
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import CLIENT_LIMITS, ORACLE_LIMITS, Limits, Runtime
+from pytest_crab.runtimes.engine_address import NO_ANSWER, may_answer
 from pytest_crab.runtimes.open_files import raise_limit
 
 #: "module:Class" by name; imported when chosen. Without a sandbox "local" is ``UNCONFINED``.
@@ -59,6 +60,8 @@ def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeS
     raise_limit()
     if settings.runtime not in ("auto", "docker"):
         return replace(settings, why="named")
+    if settings.runtime == "auto" and not may_answer():  # the engine's client takes long to import
+        return replace(settings, runtime="local", why=NO_ANSWER)
     from pytest_crab.runtimes import docker_status
 
     status = docker_status.look(settings.base_image, version)

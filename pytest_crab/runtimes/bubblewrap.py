@@ -346,12 +346,24 @@ def _mounts(view: View, limits: Limits, etc: Mapping[str, str]) -> Iterator[Moun
 
 
 def _system(more: Sequence[str] = (), *, network: bool) -> Iterator[Mount]:
+    yield from _programs()
+    yield from _of_etc((*more, *(_ETC_NETWORK if network else ())))
+
+
+@functools.lru_cache(maxsize=1)
+def _programs() -> tuple[Mount, ...]:
+    """The system's programs and what they need, which stay where they are while this process lives."""
+    mounts = []
     for place in _SYSTEM:
         if Path(place).is_symlink():
-            yield Mount(place=place, options=("--symlink", str(Path(place).readlink()), place))
+            mounts.append(Mount(place=place, options=("--symlink", str(Path(place).readlink()), place)))
         elif Path(place).is_dir():
-            yield bind_mount("--ro-bind", Path(place), place)
-    for name in (*_ETC, *more, *(_ETC_NETWORK if network else ())):
+            mounts.append(bind_mount("--ro-bind", Path(place), place))
+    return (*mounts, *_of_etc(_ETC))
+
+
+def _of_etc(names: Sequence[str]) -> Iterator[Mount]:
+    for name in names:
         real = Path(f"/etc/{name}").resolve()
         if real.exists():
             yield bind_mount("--ro-bind", real, f"/etc/{name}")

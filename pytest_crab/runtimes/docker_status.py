@@ -10,6 +10,7 @@ from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.runtimes.base_images import is_old
 from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
+from pytest_crab.runtimes.engine_address import NO_ANSWER
 from pytest_crab.runtimes.run_lock import RunFolder
 
 
@@ -53,7 +54,7 @@ def look(base: str, version: str | None = None) -> DockerStatus:
 def lack(status: DockerStatus) -> str | None:
     """Return why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
     if status.version is None:
-        return "no Docker engine answers"
+        return NO_ANSWER
     if status.found is not None:
         return None
     engine = Engine(RunFolder(), timeout=600)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_crab.errors import EngineError
 
+NO_ANSWER = "no Docker engine answers"
 _SYSTEM = "/var/run/docker.sock"
 #: Sockets of other engines, which nothing here talks to.
 _OTHERS = ("/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
@@ -34,6 +35,15 @@ def engine_settings() -> dict[str, Any]:
         return {"base_url": _host(context), **({"tls": context.TLSConfig} if context.TLSConfig else {})}
     usable = (socket for socket in sockets() if os.access(socket, os.W_OK))
     return {"base_url": f"unix://{next(usable, _SYSTEM)}"}
+
+
+def may_answer() -> bool:
+    """Return whether it is worth asking for an engine: not where its address is a socket that is not there."""
+    try:
+        address = str(engine_settings()["base_url"])
+    except EngineError:  # which whoever asks is told
+        return True
+    return not address.startswith("unix://") or Path(address.removeprefix("unix://")).exists()
 
 
 def sockets() -> list[str]:

@@ -97,7 +97,7 @@ def _widen(places: Mapping[str, str], shown: set[str]) -> dict[str, str]:
     """Put the folder of a set in the place of its instances: the mask of an instance alone would tell its name."""
     wide: dict[str, str] = {}
     for place, what in places.items():
-        above = str(Path(place).parent)
+        above = place.rpartition("/")[0]
         wide[above if what in _OF_A_SET and not {above, place} & shown else place] = what
     return wide
 
@@ -115,7 +115,7 @@ def _require(needed: Sequence[str], mounts: Sequence[Mount], mask: Mount, what: 
 
 
 def _depth(mount: Mount) -> tuple[str, ...]:
-    return Path(mount.place).parts
+    return tuple(mount.place.rstrip("/").split("/"))
 
 
 def _top(path: str, mounts: Sequence[Mount]) -> Mount | None:

@@ -43,6 +43,6 @@ def clone_leak(context: ScoringContext) -> str | None:
     for line in lines:
         if str(folder) in line:
             return f"a clone shows the instance: {line[:200]!r}"
-        if line.startswith("/") and is_copy(Path(line).name, context.instance.project):
+        if line.startswith("/") and is_copy(line.rpartition("/")[2], context.instance.project):
             return f"a clone shows an installed copy of the project: {line[:200]}"
     return None
