@@ -13,7 +13,7 @@ from docker.context import ContextAPI
 from pytest_crab.errors import EngineError
 from pytest_crab.runtimes import engine_address
 from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.engine_address import engine_settings, engine_sockets
+from pytest_crab.runtimes.engine_address import engine_settings, engine_sockets, may_answer
 from pytest_crab.runtimes.run_lock import RunFolder
 
 
@@ -40,6 +40,17 @@ def rootless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_rootless_engine_is_found_where_the_system_has_none(rootless: str) -> None:
     assert engine_settings() == {"base_url": rootless}
+
+
+def test_no_engine_is_asked_where_its_socket_is_not_there(monkeypatch: pytest.MonkeyPatch, rootless: str) -> None:
+    assert may_answer()
+    Path(rootless.removeprefix("unix://")).unlink()
+    assert not may_answer()
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    assert may_answer()
+    monkeypatch.delenv("DOCKER_HOST")
+    monkeypatch.setenv("DOCKER_CONTEXT", "nowhere")
+    assert may_answer()  # whoever asks is told what is wrong with it
 
 
 @pytest.mark.parametrize("by", ["DOCKER_CONTEXT", "config"])
