@@ -16,6 +16,7 @@ from pathlib import Path
 from pytest_crab.errors import SourceError
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
+from pytest_crab.sources.squashes import commit_with_files
 from pytest_crab.text import split_lines
 
 #: How a pull request was merged of which the main line has only copies.
@@ -170,7 +171,7 @@ class PullRefs:
         ``reviewed`` is the commit that was commented on, where it is not the last one. Raises SourceError.
         """
         self._read_history()
-        found = self._merge_of(number, head)
+        found = self._merge_of(number, head) or self._unnamed_squash_of(head)
         if found is None:
             return None
         merge, how = found
@@ -327,6 +328,12 @@ class PullRefs:
             return named[-1], "squash"
         copy = self._copies.get(self._authorship(head))
         return (copy, "rebase") if copy is not None else None
+
+    def _unnamed_squash_of(self, head: str) -> tuple[HistoryCommit, str] | None:
+        """Return the commit whose message does not name a pull request, and which has its files all the same."""
+        base = [] if head in self._history else self._run("merge-base", head, "HEAD", fine=(0, 1)).split()
+        found = commit_with_files(self._git, "HEAD", base[0], head) if base else None
+        return None if found is None else (self._history[found], "squash")
 
     def _authorship(self, sha: str) -> tuple[str, str, str]:
         email, time, subject = (

@@ -15,6 +15,7 @@ from pytest_crab.sources import partial_clone
 from pytest_crab.sources.git import ask, locked_cache
 from pytest_crab.sources.git_cli import Commit, Git, GitError, Repo
 from pytest_crab.sources.git_trees import changed_files
+from pytest_crab.sources.squashes import commit_with_files
 from pytest_crab.text import split_lines
 
 _SECONDS = 1800
@@ -22,7 +23,8 @@ _ANSWER_SECONDS = 60
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
 _ONTO = "refs/crab/onto"
 _SHA = re.compile(r"[0-9a-f]{7,40}")
-_MERGE = re.compile(r"Merge pull request #\d+ ")
+_MERGE = re.compile(r"Merge pull request #(\d+) ")
+_SQUASH = re.compile(r"\s*\(#(\d+)\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,8 @@ def _read(repository: Repo, git: Git, wanted: PullRequestQuery) -> PullRequestHi
             f"nothing that the pull request touches changed between {head[:12]} and {merged[:12]}, so no comment was "
             f"resolved: name the commit that was commented on with --head{earlier}"
         )
-    title, body = _texts(repository, merged, commits)
+    own = None if _is_later(git, base, head, merged) else merged
+    title, body = _texts(repository, own, wanted.number, commits)
     known = [sha for sha, _ in commits]
     later = commits[known.index(head) + 1 :] if head in known else ()
     return PullRequestHistory(
@@ -201,7 +204,7 @@ def _commit(git: Git, name: str, option: str) -> str:
 
 
 def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: str) -> str:
-    """Return the main line's commit that merged the pull request: a merge of its tip, or one that names its number."""
+    """Return the main line's commit that merged the pull request: by its history, by its number or by its files."""
     brought = _first_containing(git, line, tip)
     if brought is not None and brought != tip:
         return brought
@@ -212,7 +215,21 @@ def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: 
             sha, _, subject = told.partition("\t")
             if named.search(subject):
                 return sha
-    raise SourceError("what was merged cannot be found in the main line's history; name it with --merged")
+    found = None if brought else commit_with_files(git, _ONTO, _base(git, line, tip), tip)
+    if found is None:
+        raise SourceError(
+            "what was merged cannot be found in the main line's history; name the commit in which the comments are "
+            "resolved with --merged"
+        )
+    return found
+
+
+def _is_later(git: Git, base: str, head: str, merged: str) -> bool:
+    """Return whether a pull request had been merged before this commit, which is of a later one that mends it then."""
+    before = f"{merged}^1"
+    return _is_ancestor(git, head, before) or (
+        git.has(before) and commit_with_files(git, before, base, head) is not None
+    )
 
 
 def _base(git: Git, line: Sequence[str], head: str) -> str:
@@ -260,15 +277,22 @@ def _changed_paths(repository: Repo, one: str, other: str, *paths: str) -> list[
     return [change.path for change in changed_files(*trees) if change.path in paths or not paths]
 
 
-def _texts(repository: Repo, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """Return title and description from the merge's message, else from the first commit's subject."""
-    message = _message(repository.commit(merged))
+def _texts(
+    repository: Repo, merged: str | None, number: int | None, commits: tuple[tuple[str, str], ...]
+) -> tuple[str, str]:
+    """Return title and description from the message of its own merge, else from the first commit's subject.
+
+    The message of a merge of something else would tell the reviewer what was mended.
+    """
+    message = _message(repository.commit(merged)) if merged is not None else ""
     subject, _, rest = message.partition("\n")
-    if _MERGE.match(subject):
+    by_merge, by_squash = _MERGE.match(subject), _SQUASH.search(subject)
+    named = by_merge or by_squash
+    if named is None or int(named[1]) != (number or int(named[1])):
+        subject, rest = (commits[0][1] if commits else ""), ""
+    elif by_merge:
         subject, _, rest = rest.strip().partition("\n")
-    elif not re.search(r"\(#\d+\)$", subject):
-        subject, rest = (commits[0][1] if commits else subject), ""
-    return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+    return _SQUASH.sub("", subject).strip(), rest.strip()
 
 
 def _day(repository: Repo, brought: str | None) -> str | None:

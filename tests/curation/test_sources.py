@@ -159,6 +159,18 @@ def test_a_description_tells_nothing_of_the_review(shop: Shop, curate: Curate) -
     assert instance.pull_request.body == "Adds a.\n\n* Step 0 of 9"
 
 
+def test_a_squash_that_names_no_number_is_found_by_its_files(shop: Shop, curate: Curate) -> None:
+    first, _, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n", "a = 3\nb = 4\n"], "The till is right again")
+    for at, body in enumerate(REMARKS):
+        shop.remark(9, "till.py", first, body, at)
+    shop.write_comments()
+    assert curate("--only", "9").exit_code == 0
+    (instance,) = load_instances(Path("set"))
+    assert instance.source.git is not None
+    assert (instance.source.git.head, instance.source.git.merged) == (first, last)
+    assert (instance.tags["merged_by"], instance.pull_request.title) == ("squash", "Step 0 of 9")
+
+
 def test_a_fix_with_work_of_others_says_so(shop: Shop, curate: Curate) -> None:
     first, _, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n", "a = 3\n"], updated=True)
     shop.remark(9, "till.py", first, REMARKS[0])

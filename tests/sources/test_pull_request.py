@@ -104,10 +104,39 @@ def test_the_last_commit_is_not_the_reviewed_one_and_the_sentence_names_those_th
 
 
 def test_a_merge_that_is_not_told_must_be_named(upstream: Upstream, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="name it with --merged"):
+    with pytest.raises(SourceError, match="resolved with --merged"):
         found(tmp_path, number=7, head=upstream.head)
     pull = found(tmp_path, number=7, head=upstream.head, merged=upstream.tip)
     assert (pull.base, pull.merged, pull.title, pull.merged_at) == (upstream.base, upstream.tip, "Add two", None)
+
+
+def test_a_squash_that_names_no_number_is_found_by_its_files(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.git("merge", "--quiet", "--squash", "two")
+    merged = upstream.commit("Add a two that is two", {})
+    upstream.commit("Later", {"shop.py": "ONE = 1\n"})
+    pull = found(tmp_path, number=7, head=upstream.head)
+    assert (pull.merged, pull.title, pull.body) == (merged, "Add two", "")
+
+
+def test_files_that_the_main_line_changed_otherwise_tell_no_squash(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.commit("Add a two", {"shop.py": "ONE = 1\nTWO = 2\nTHREE = 3\n"})
+    with pytest.raises(SourceError, match="with --merged"):
+        found(tmp_path, number=7, head=upstream.head)
+
+
+@pytest.mark.parametrize("known", ["head", "number and head"])
+@pytest.mark.parametrize("squashed", [True, False])
+def test_the_title_of_a_later_fix_is_not_that_of_the_pull_request(
+    known: str, upstream: Upstream, tmp_path: Path, *, squashed: bool
+) -> None:
+    """The pull request was merged as it was reviewed; another one mended it."""
+    upstream.git("update-ref", "refs/pull/7/head", upstream.head)
+    upstream.git("merge", "--quiet", *(["--squash"] if squashed else ["--no-ff", "--no-commit"]), upstream.head)
+    upstream.commit("Add a two (#7)", {})
+    fix = upstream.commit("Two is no longer three (#9)\n\nIt was three.", {"shop.py": "ONE = 1\nTWO = 2\n"})
+    number = {"number": 7} if known != "head" else {}
+    pull = found(tmp_path, head=upstream.head, merged=fix, **number)
+    assert (pull.merged, pull.title, pull.body) == (fix, "Add two", "")
 
 
 def test_a_repository_on_this_machine_needs_no_pull_request_ref(upstream: Upstream, tmp_path: Path) -> None:
