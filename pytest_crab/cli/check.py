@@ -5,22 +5,25 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 import click
 
-from pytest_crab import option_types
+from pytest_crab import ecosystems, option_types
 from pytest_crab.cli.audits import audit as audit_instances
 from pytest_crab.cli.lookup import display_path
 from pytest_crab.cli.shared_options import read_as, runtime_option, store_option
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lines, error_lines, statistics_lines
-from pytest_crab.errors import BadInput, CrabError, SourceUnreachable
+from pytest_crab.errors import BadInput, CrabError, EngineError, SourceUnreachable
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE, find_instances, load_instance, lock
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.file_checks import content_faults, set_configuration
+from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.instances.oracle_needs import isolatable, outside_needs
@@ -29,7 +32,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import consistency, fetcher_for, snapshot_store
 from pytest_crab.store import FileStore
-from pytest_crab.types import Instance
+from pytest_crab.types import Comment, Instance
 
 #: How many oracles ``--audit`` names whose runs took longest: whoever waits for a clock is among them.
 _SLOWEST = 5
@@ -171,12 +174,36 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
 
 
 def _check_oracles(instance: Instance, report: CheckReport) -> None:
-    """Name the oracles that share their user with a project that they only start, and what others lean on."""
+    """Name what oracles lack or lean on, and those that share their user with a project that they only start."""
+    for comment in instance.with_oracles:
+        if (lack := _lack_of_tests(instance, comment)) is not None:
+            report.warning(_where(instance), f"the oracle of {comment.id} {lack}")
+    bare = [comment.id for comment in instance.with_oracles if comment.reference is None]
+    if bare and not instance.clean:
+        report.warning(
+            _where(instance),
+            f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no reference, the diff that resolves a comment "
+            "alone, so --reviewer=human cannot show that the oracle can be caught; pytest-crab set shell --save makes "
+            "one",
+        )
     for sentence in (need for comment in instance.with_oracles for need in outside_needs(instance, comment)):
         report.warning(_where(instance), sentence)
     for comment in filter(functools.partial(isolatable, instance), instance.with_oracles):
         sentence = f"the oracle of {comment.id} only starts the project: with isolation: process it cannot be reached"
         report.warning(_where(instance), f"{sentence}; pytest-crab set certify sets that if it is proved so")
+
+
+def _lack_of_tests(instance: Instance, comment: Comment) -> str | None:
+    """Return why an oracle's text has no test; None where it has one, or where nothing here reads its language."""
+    oracle = comment.required_oracle
+    owner = ecosystems.of_runner(oracle.runner)
+    with suppress(OSError, ValueError, EngineError):
+        text = oracle_text(instance, comment)
+        if owner is not None and (why := owner.unreadable(text.encode())) is not None:
+            return f"({oracle.file}) cannot be read: {why}"
+        if not code_parts.of(oracle.file).tests_of(text):
+            return f"({oracle.file}) has no test that {oracle.runner} would run; pytest-crab set certify runs it"
+    return None
 
 
 def _check_trees(

@@ -70,6 +70,30 @@ def test_sound_instances_are_ok_and_nothing_is_left_behind() -> None:
     assert [path.name for path in Path().iterdir()] == ["set"]
 
 
+@pytest.mark.parametrize(
+    ("oracle", "telling"),
+    [
+        ("def two() -> None:\n    assert True\n", "has no test that pytest would run"),
+        ("def test_two(:\n", "cannot be read: "),
+    ],
+)
+def test_an_oracle_without_a_test_is_a_warning(oracle: str, telling: str) -> None:
+    folder = write("a")
+    (folder / "oracles" / "test_c0.py").write_text(oracle)
+    result = run("set")
+    assert f"a/instance.yaml: warning: the oracle of c0 (oracles/test_c0.py) {telling}" in result.output
+    assert result.output.endswith("1 of 1 instance ok, 0 faults, 1 warning\n")
+    assert result.exit_code == 0
+
+
+def test_a_comment_without_its_reference_is_a_warning() -> None:
+    path = write("a") / "instance.yaml"
+    path.write_text(path.read_text().replace("    reference: reference.diff\n", ""))
+    result = run("set")
+    assert "a/instance.yaml: warning: c0 has no reference, " in result.output
+    assert result.exit_code == 0
+
+
 def test_a_tree_that_cannot_be_read_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a")
     assert run("set", "--lock").exit_code == 0
