@@ -19,7 +19,7 @@ from pytest_crab.cli.shared_options import read_as, runtime_option, store_option
 from pytest_crab.curation import code_parts
 from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lines, error_lines, statistics_lines
 from pytest_crab.errors import BadInput, CrabError, EngineError, SourceUnreachable
-from pytest_crab.formats import format_count
+from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances import FILE, find_instances, load_instance, lock
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.file_checks import content_faults, set_configuration
@@ -131,6 +131,7 @@ def check(
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=brings)
             if stats:
                 counted.append(SizedInstance(instance=instance, changed=count_changed_lines(instance, snapshot)))
+    _check_references(instances, report)
     _check_locks(instances, report, write=write)
     if audit and not report.faults:
         _audit(instances, runtime, store, jobs, report)
@@ -178,19 +179,26 @@ def _check_oracles(instance: Instance, report: CheckReport) -> None:
     for comment in instance.with_oracles:
         if (lack := _lack_of_tests(instance, comment)) is not None:
             report.warning(_where(instance), f"the oracle of {comment.id} {lack}")
-    bare = [comment.id for comment in instance.with_oracles if comment.reference is None]
-    if bare and not instance.clean:
-        report.warning(
-            _where(instance),
-            f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no reference, the diff that resolves a comment "
-            "alone, so --reviewer=human cannot show that the oracle can be caught; pytest-crab set shell --save makes "
-            "one",
-        )
     for sentence in (need for comment in instance.with_oracles for need in outside_needs(instance, comment)):
         report.warning(_where(instance), sentence)
     for comment in filter(functools.partial(isolatable, instance), instance.with_oracles):
         sentence = f"the oracle of {comment.id} only starts the project: with isolation: process it cannot be reached"
         report.warning(_where(instance), f"{sentence}; pytest-crab set certify sets that if it is proved so")
+
+
+def _check_references(instances: Iterable[Instance], report: CheckReport) -> None:
+    """Name the comments of each set that have no reference: the set may have none, and a slip is one among many."""
+    sets: dict[Path, list[str]] = {}
+    for instance in instances:
+        bare = [comment.id for comment in instance.with_oracles if comment.reference is None and not instance.clean]
+        sets.setdefault(Path(instance.folder).parent, []).extend(f"{instance.id} {name}" for name in bare)
+    for folder, bare in sorted(sets.items()):
+        if bare:
+            report.warning(
+                display_path(folder),
+                f"there is no reference, the diff that resolves a comment alone, for {format_names(bare, 3)}: "
+                "--reviewer=human cannot show that these oracles can be caught; pytest-crab set shell --save makes one",
+            )
 
 
 def _lack_of_tests(instance: Instance, comment: Comment) -> str | None:

@@ -90,7 +90,7 @@ def test_a_comment_without_its_reference_is_a_warning() -> None:
     path = write("a") / "instance.yaml"
     path.write_text(path.read_text().replace("    reference: reference.diff\n", ""))
     result = run("set")
-    assert "a/instance.yaml: warning: c0 has no reference, " in result.output
+    assert "set: warning: there is no reference, the diff that resolves a comment alone, for a c0: " in result.output
     assert result.exit_code == 0
 
 

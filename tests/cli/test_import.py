@@ -66,7 +66,7 @@ def test_a_release_becomes_a_set_that_check_likes() -> None:
         "base not checked for 1 instances: CRAB_GIT_MIRROR names no folder",
     ]
     checked = CliRunner().invoke(main, ["set", "check", "set"])
-    assert checked.output.splitlines()[-1] == "1 of 1 instance ok, 0 faults, 1 not checked in full"
+    assert checked.output.splitlines()[-1] == "1 of 1 instance ok, 0 faults, 2 warnings, 1 not checked in full"
 
 
 def test_long_lists_are_counted_unless_asked_for() -> None:
