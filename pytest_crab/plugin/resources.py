@@ -82,13 +82,13 @@ class Resources:
     def resume(self) -> str:
         """The token under which steps without an identity are kept: a killed run's own, else a new one.
 
-        Raises pytest.UsageError for a store that cannot be written.
+        Raises pytest.UsageError for a store that cannot be used.
         """
         if "resume" in self._shared:
             return self._shared["resume"]
-        if self._options.plan:
-            return token_of(self._options.store) or "none yet"
         try:
+            if self._options.plan:
+                return token_of(self._options.store) or "none yet"
             self._open_run = OpenRun(self._options.store)
         except StoreError as error:
             raise pytest.UsageError(str(error)) from error

@@ -17,6 +17,7 @@ from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.items import InstanceFile
 from pytest_crab.plugin.paths import INSTANCE_FILE, exists, is_file, is_instance, is_set, named_path
+from pytest_crab.store.files import sentence
 
 #: The file in the store that remembers which sets were trusted, by digest.
 TRUSTED = "trusted.json"
@@ -38,8 +39,11 @@ def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
                 "then add --crab-trust once"
             )
         known[digest] = str(folder)
-        store.mkdir(parents=True, exist_ok=True)
-        write_atomically(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+            write_atomically(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
+        except OSError as error:
+            raise pytest.UsageError(sentence("cannot be written", store / TRUSTED, error)) from error
 
 
 def settings_places(config: pytest.Config) -> Iterator[Path]:
@@ -170,13 +174,13 @@ def _state(file: Path) -> dict[str, str]:
 def _load_trusted(store: Path) -> dict[str, str]:
     try:
         known = json.loads((store / TRUSTED).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return {str(key): str(value) for key, value in known.items()} if isinstance(known, dict) else {}
 
 
 def _ask(config: pytest.Config, folder: Path) -> bool:
-    """Ask at the terminal; False where there is none."""
+    """Ask at the terminal; False where there is none, and where it ends (Ctrl-D) without an answer."""
     manager = config.pluginmanager.get_plugin("capturemanager")
     if manager is not None:
         manager.suspend_global_capture(in_=True)
@@ -185,6 +189,8 @@ def _ask(config: pytest.Config, folder: Path) -> bool:
             return False
         answer = input(f"{folder} comes from outside this folder. Run its installs and oracles here? [y/N] ")
         return answer.strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
     finally:
         if manager is not None:
             manager.resume_global_capture()

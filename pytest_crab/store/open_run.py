@@ -15,11 +15,14 @@ NAME = "open-run"
 
 
 def token_of(folder: Path) -> str | None:
-    """The token that a run left in a store's folder, if any, without taking it over."""
+    """The token that a run left in a store's folder, if any, without taking it over. Raises StoreError."""
+    path = folder / NAME
     try:
-        return (folder / NAME).read_text().strip()
+        return path.read_text(errors="replace").strip()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StoreError(sentence("cannot be read", path, error)) from error
 
 
 class OpenRun:

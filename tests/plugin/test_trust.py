@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,25 @@ def test_what_was_changed_is_asked_for_whatever_lies_beside_it(
     oracle.write_text(f"{oracle.read_text()}\n# changed\n")
     with pytest.raises(pytest.UsageError, match="set comes from outside this folder"):
         require_trust(config, lab.store, trust=False)
+
+
+def test_an_end_of_input_is_no_answer(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lab.path / "work")
+    config = lab.pytester.parseconfig("--reviewer=human", str(foreign / "set"))
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    with pytest.raises(pytest.UsageError, match="set comes from outside this folder"):
+        require_trust(config, lab.store, trust=False)
+
+
+@pytest.mark.parametrize("option", ["--crab-trust", "--crab-plan"])
+def test_a_store_that_cannot_be_written(lab: Any, foreign: Path, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lab.path / "work")
+    (lab.path / "file").write_text("")
+    result = lab.run("--reviewer=human", option, f"--crab-store={lab.path}/file/store", str(foreign / "set"))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *file*cannot be *Not a directory*"])
 
 
 def test_a_folder_of_other_tests_may_have_one(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.benchmarks.codereviewqa.choice_statistics import chosen_options
 from pytest_crab.results import files
 from pytest_crab.types import StepRecord, StrEnum, TrialId, Usage, Verdict
 
@@ -46,6 +47,10 @@ class ProbeResult:
     detail: str | None = None
     #: The letters that were chosen, in the order of the questions; NO_LETTER for no answer, empty where none was asked.
     letters: str = ""
+
+    def __post_init__(self) -> None:
+        if self.letters:
+            chosen_options(self.letters)  # raises ValueError, here rather than where a page or a table is made
 
     @property
     def verdict(self) -> Verdict:

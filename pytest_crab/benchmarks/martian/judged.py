@@ -12,6 +12,7 @@ from pytest_crab.benchmarks.martian.reader import (
     martian_reviews,
     read_martian,
 )
+from pytest_crab.instances.archives import reading
 from pytest_crab.results.judged_runs import JudgedRelease, JudgedRun, summarise_judged
 from pytest_crab.results.recorded_results import RecordedResults, Told
 from pytest_crab.scoring.stored_reviews import StoredReview
@@ -60,6 +61,7 @@ def recorded(folder: Path) -> RecordedResults | None:
 
     def reviews() -> tuple[Iterable[StoredReview], str]:
         release = read_martian(folder)
-        return martian_reviews(release), f"Martian, {release.golden}"
+        with reading(folder):
+            return list(martian_reviews(release)), f"Martian, {release.golden}"
 
     return RecordedResults(report=report, reviews=reviews)

@@ -290,9 +290,11 @@ def _sources(row: RowWithTests, language: str, folder: Path, cache: Path) -> tup
     The environment is made of head, so that it has what the fix needs. Raises SourceError, SourceUnreachable,
     DiffRejected.
     """
-    source = CommitSource(
-        url=f"https://github.com/{row.repo}", sha=row.base_commit, head="tests.diff", reference="fix.diff"
-    )
+    url = f"https://github.com/{row.repo}"
+    try:
+        source = CommitSource(url=url, sha=row.base_commit, head="tests.diff", reference="fix.diff")
+    except ValueError as error:
+        raise SourceError(f"base_commit is {row.base_commit[:60]!r}: {error}") from error
     (folder / "tests.diff").write_text(row.test_patch, "utf-8", newline="")
     (folder / "fix.diff").write_text(row.patch, "utf-8", newline="")
     instance = Instance(

@@ -43,13 +43,13 @@ def read_reports(folder: Path) -> list[RecordedScore]:
 
 def _read(file: Path, prefix: str) -> Iterator[RecordedScore]:
     try:
-        records = json.loads(file.read_bytes())["records"]
+        records = list(json.loads(file.read_bytes())["records"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise BadInput(str(file), [f"it is no report of SWE-PRBench's harness ({type(error).__name__})"]) from error
     for number, record in enumerate(records):
         try:
             yield _score(record, prefix)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             what = f"record {number} is of another shape ({type(error).__name__}: {str(error)[:80]})"
             raise BadInput(
                 str(file), [f"{what}; the layout that is read is that of the harness of March 2026"]
@@ -64,6 +64,8 @@ def _score(record: Mapping[str, Any], prefix: str) -> RecordedScore:
         unreadable=not readable,
         **(_labels(record, findings) if readable and findings else {}),
     )
+    if min(counts.human, findings, counts.confirmed, counts.plausible, counts.fabricated) < 0:
+        raise ValueError("a count is below 0")
     if readable and counts.agent != findings:
         raise ValueError(f"its labels add up to {counts.agent} of {findings} findings")
     return RecordedScore(

@@ -152,3 +152,12 @@ def test_a_wrong_option_is_said(tmp_path: Path, options: list[str], said: str) -
     write_records(tmp_path / "probes.jsonl", RECORDS)
     result = CliRunner().invoke(main, ["benchmark", "codereviewqa", "comprehension", str(tmp_path), *options])
     assert (result.exit_code, said in result.output) == (2, True)
+
+
+def test_letters_that_are_no_answers_are_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "probes.jsonl"
+    write_records(file, RECORDS)
+    file.write_text(file.read_text().replace('"reason":"correct"', '"letters":"ABC","reason":"correct"', 1))
+    result = CliRunner().invoke(main, ["benchmark", "codereviewqa", "probes", str(file)])
+    assert result.exit_code == 1
+    assert "3 answers are not one for each order of three or four options" in result.output

@@ -70,6 +70,7 @@ def test_the_set_keeps_the_templates_and_each_order_fills_them_in(tmp_path: Path
         (SOURCE.replace("{option_c} >", ">", 1), "ctr_prompt has the fields"),
         (SOURCE.replace("{ct}", "{code_review.__class__}"), "cl_prompt has the fields"),
         (SOURCE.replace('"add_only": "ADD", ', ""), "ct_formatter"),
+        (SOURCE.replace('"ADD"', "str(1)"), "name a folder with a checkout"),
     ],
 )
 def test_a_checkout_without_usable_templates_is_a_sentence(tmp_path: Path, source: str, said: str) -> None:

@@ -127,6 +127,15 @@ def test_reviews_of_a_release_become_a_report_that_every_ruler_reads(martian: Pa
     assert (again.exit_code, "there is something already" in again.output) == (1, True), again.output
 
 
+def test_an_address_that_is_no_pull_request_has_no_review(martian: Path, tmp_path: Path) -> None:
+    for file in martian.rglob("*.json"):
+        file.write_text(file.read_text().replace(ONE, "https://forge.example/o/r"))
+    told = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--out", str(tmp_path / "report")])
+    assert told.exit_code == 1
+    assert "https://forge.example/o/r is no address of a pull request" in told.output
+    assert not (tmp_path / "report").exists()
+
+
 def test_verdicts_of_oracles_are_not_compared_with_judgements(martian: Path) -> None:
     told = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--against", str(martian)])
     assert told.exit_code == 2

@@ -181,6 +181,16 @@ def test_a_machine_without_the_language_has_no_environment_for_its_rows(
     assert (found["outcome"], "no go-of-another-machine on PATH" in found["detail"]) == ("no environment", True)
 
 
+def test_a_row_without_a_whole_commit_ends_no_other(file: Path) -> None:
+    row = dataclasses.replace(next(iter(read_rows(file))), base_commit="1a2b3c4")
+    file.write_text(json.dumps(dataclasses.asdict(row)) + "\n")
+    done = CliRunner().invoke(rows, [str(file), "--store", "store", "--runtime", "local", "--json"])
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)
+    said = "base_commit is '1a2b3c4': sha is not a full sha of 40 hex digits"
+    assert (found["outcome"], found["detail"]) == ("no source", said)
+
+
 @pytest.mark.go
 def test_no_environment_is_begun_when_the_time_of_a_row_is_up(file: Path, tmp_path: Path) -> None:
     with proving_context(choose_runtime("local"), tmp_path / "store") as (crew, run_context):

@@ -75,9 +75,12 @@ def test_recorded_scores_are_made_anew_and_held_against_the_recorded_ones(tmp_pa
         ),
         ([{**HALF, "total_human_comments": None}], "record 0 is of another shape"),
         (["text"], "record 0 is of another shape"),
+        ([{**HALF, "total_human_comments": -1}], "record 0 is of another shape (ValueError: a count is below 0)"),
+        ([{**HALF, "total_human_comments": float("inf")}], "record 0 is of another shape"),
+        (7, "it is no report of SWE-PRBench's harness"),
     ],
 )
-def test_a_report_of_another_shape_is_one_sentence(tmp_path: Path, records: list[Any], said: str) -> None:
+def test_a_report_of_another_shape_is_one_sentence(tmp_path: Path, records: Any, said: str) -> None:
     code, output = told(tmp_path, records)
     assert code == 1
     assert said in output

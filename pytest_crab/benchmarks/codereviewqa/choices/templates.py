@@ -90,17 +90,16 @@ class Templates:
 def read_release(checkout: Path) -> Templates:
     """Return the templates of a checkout of the release. Raises BadInput."""
     file = checkout / _SOURCE
+    found = {}
     try:
-        tree = read_python(file.read_bytes())
+        for node in read_python(file.read_bytes()).body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                field = _CONSTANTS.get(node.targets[0].id)
+                if field is not None and isinstance(node.value, (ast.Constant, ast.Dict)):
+                    found[field] = ast.literal_eval(node.value)
     except (OSError, SyntaxError, ValueError) as error:
         problem = f"it cannot be read ({error}); name a folder with a checkout of CodeReviewQA's code"
         raise BadInput(str(file), [problem]) from error
-    found = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            field = _CONSTANTS.get(node.targets[0].id)
-            if field is not None and isinstance(node.value, (ast.Constant, ast.Dict)):
-                found[field] = ast.literal_eval(node.value)
     missing = [constant for constant, field in _CONSTANTS.items() if field not in found]
     problems = [f"it has no constant {name}" for name in missing]
     templates = None if missing else serialization.read(Templates, found, problems)
