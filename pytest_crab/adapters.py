@@ -121,7 +121,9 @@ class Family:
         except (ImportError, AttributeError) as error:
             raise BadInput(where, [f"{path} cannot be imported ({error}); is it installed here?"]) from error
         if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
-            raise BadInput(where, [f"{path} is no dataclass; a {self.noun} is one, and its fields are its settings"])
+            raise BadInput(
+                where, [f"{path} is no dataclass; every {self.noun} is one, and its fields are its settings"]
+            )
         if not hasattr(cls, self.verb) and not hasattr(cls, "bind"):
             raise BadInput(where, [f"{path} is no {self.noun}; it has neither {self.verb} nor bind"])
         return cls

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pytest_crab import serialization
-from pytest_crab.plugin.items import Unmeasured
+from pytest_crab.errors import CrabError
+from pytest_crab.plugin.items import Missed, Unmeasured
 from pytest_crab.results.explain import explain
+from pytest_crab.text import one_line
 from pytest_crab.types import Trial
 
 if TYPE_CHECKING:
@@ -40,17 +42,22 @@ class Carried(Generic[R]):
     #: Gives the lines of an error.
     explain: Callable[[R], list[str]]
 
-    def attach(self, report: pytest.TestReport, call: pytest.CallInfo[Any], record: R | None) -> bool:
-        """Let the report of the setup carry the record, and last as long as it took; return whether it carries it."""
+    def attach(self, report: pytest.TestReport, call: pytest.CallInfo[Any], record: R | None) -> None:
+        """Let the report of the setup carry the record, and last as long as it took.
+
+        Another failed report carries a sentence where what failed is this package, an adapter or a hook.
+        """
         report.crab_item = True  # type: ignore[attr-defined]
         last = call.when == "call" or (call.when == "setup" and not report.passed)
         report.duration = record.seconds if record is not None and last else 0.0
-        if record is None or call.when != "setup":
-            return False
-        setattr(report, self.name, record)
-        if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
-            report.longrepr = "\n".join(self.explain(record))  # pytest asks an item only about its call phase
-        return True
+        fault = call.excinfo
+        if record is not None and call.when == "setup":
+            setattr(report, self.name, record)
+            if fault is not None and fault.errisinstance(Unmeasured):
+                report.longrepr = "\n".join(self.explain(record))  # pytest asks an item only about its call phase
+        elif report.failed and fault is not None and not fault.errisinstance((CrabError, Missed)):
+            sentence = one_line(f"pytest-crab or one of its hooks failed: {fault.exconly()}")
+            report.crab_fault = sentence  # type: ignore[attr-defined]
 
     def dump(self, report: pytest.TestReport | pytest.CollectReport, data: dict[str, Any] | None) -> None:
         """In a worker write the record of a report as plain data."""

@@ -26,12 +26,11 @@ from pytest_crab.errors import CrabError
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import Missed, TrialItem
+from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals
 from pytest_crab.runtimes.slots import Slots
-from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial, unmeasured_trial
 from pytest_crab.types import Instance, PullRequest, Reason, Trial, TrialId, Verdict
 
@@ -237,11 +236,7 @@ class Runner:
         """Let the report of the setup carry the trial, and last as long as the trial did."""
         report = yield
         if isinstance(item, TrialItem):
-            carries = TRIAL.attach(report, call, item.trial)
-            fault = None if carries or not report.failed else call.excinfo
-            if fault is not None and not fault.errisinstance((CrabError, Missed)):
-                sentence = one_line(f"pytest-crab or one of its hooks failed: {fault.exconly()}")
-                report.crab_fault = sentence  # type: ignore[attr-defined]
+            TRIAL.attach(report, call, item.trial)
         return report
 
     @pytest.hookimpl(wrapper=True)

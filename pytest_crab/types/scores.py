@@ -31,6 +31,10 @@ class Score:
     #: Plain JSON that the scorer defines.
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.unit is Unit.FINDING and not self.subject.isdecimal():
+            raise ValueError(f"subject is {self.subject[:60]!r}; of a finding it should be its place, from 0")
+
 
 #: The label of a value that says how alike two texts are, and is no verdict.
 COMPARED = "compared"

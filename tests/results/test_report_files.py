@@ -28,7 +28,12 @@ USAGES = st.builds(Usage, cost_usd=st.none() | FINITE, requests=st.none() | st.i
 LABELS = st.dictionaries(TEXT, TEXT, max_size=2)
 COMMENTS = st.builds(ScoredComment, lines=st.none() | st.just((1, 2)), labels=LABELS, resolvable=st.none())
 SCORES = st.builds(
-    Score, unit=st.just(Unit.FINDING), label=st.none() | TEXT, value=st.none() | FINITE, evidence=st.just({"a": [1]})
+    Score,
+    unit=st.just(Unit.FINDING),
+    subject=st.integers(0, 9).map(str),
+    label=st.none() | TEXT,
+    value=st.none() | FINITE,
+    evidence=st.just({"a": [1]}),
 )
 TRIALS = st.builds(
     Trial,
@@ -122,6 +127,17 @@ def test_a_fault_names_the_file_and_the_line(tmp_path: Path, make_trial: MakeTri
             list(read_trials(path))
         assert str(caught.value).startswith(f"{path}:2: ")
         assert sentence in str(caught.value)
+
+
+def test_a_score_of_a_finding_without_its_place_is_refused(tmp_path: Path, make_trial: MakeTrial) -> None:
+    score = Score(scorer="use", unit=Unit.FINDING, subject="7", label="noise", reason=Reason.GREEN)
+    path = tmp_path / "trials.jsonl"
+    write_trials(path, [dataclasses.replace(make_trial("mine", "a", Reason.GREEN), scores=(score,))])
+    path.write_text(path.read_text().replace('"subject":"7"', '"subject":"f7"'))
+    with pytest.raises(
+        BadInput, match=r"jsonl:1: scores\[0\]: subject is 'f7'; of a finding it should be its place, from 0"
+    ):
+        list(read_trials(path))
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:

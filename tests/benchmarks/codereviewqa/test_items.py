@@ -130,6 +130,32 @@ def test_reviewers_and_answerers_of_one_run_are_apart(probes: Path, pytester: py
     assert (known["crab.measure"], known["crab.wording"], known["crab.rate"]) == ("fixed", "ours", "0")
 
 
+RAISES = """\
+from dataclasses import dataclass
+
+
+@dataclass
+class Raises:
+    measure, singly, raw = "mine", False, False
+
+    def identity(self):
+        return None
+
+    def answer(self, questions, services, note=None):
+        raise KeyError("mine")
+"""
+
+
+def test_an_answerer_that_raises_breaks_its_probes(probes: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(mine=RAISES)
+    (probes / "crab.yaml").write_text("answerers: {mine: {use: 'mine:Raises'}}\n")
+    pytester.syspathinsert()
+    result = pytester.runpytest("--answerer=mine", "probes")
+    result.assert_outcomes(errors=3)
+    fault = "broken: pytest-crab or one of its hooks failed: KeyError: 'mine'"
+    assert summary(probes)["mine"]["unknown_causes"] == {fault + " (and alike in 2 more items)": 13}
+
+
 def test_a_junit_file_has_a_case_for_each_probe(probes: Path, pytester: pytest.Pytester) -> None:
     model = Model(failing=8)  # in the second probe of the first row
     with ScriptedProvider() as provider:
