@@ -32,6 +32,8 @@ _VERSION_SECONDS = 60
 _LONGEST_STREAM, _LONGEST_START = 200_000, 120
 #: With which a shell ends that does not find a program: by hand it does, since the sandbox shows less.
 _NOT_FOUND = 127
+#: What a program says that finds no file, in whichever language it is written.
+_LACKING = re.compile(rb"(?i)no such file|\bENOENT\b|file not found|cannot find the file")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -235,6 +237,11 @@ class CommandSettings:
         if completed.exit_code not in self.exit_codes:
             how = _ending(completed.exit_code)
             advice = "run it by hand on such an input"
+            if _LACKING.search(completed.stderr):
+                advice = (
+                    "it runs in a clone of the pull request, and sees of other files those alone that files and "
+                    "readable name, at their full paths"
+                )
             if completed.exit_code == _NOT_FOUND:
                 advice = "if a program that it calls is missing, name that program's folder under readable"
             raise self._failure(how, completed, advice)

@@ -54,7 +54,7 @@ def reason_of(
     ``search_problems`` are of environments that could not be made.
     """
     instance = context.instance
-    problem = on_one_line(one.problem).removeprefix(f"{instance.id}: ")
+    problem = on_one_line(one.problem).replace(f"{instance.id}: ", "")
     around = f"{instance.id} is not proved: "
     states = seen.get(one.comment.id, ())
     told = explain(states)

@@ -82,6 +82,7 @@ print(json.dumps({"schema": 1, "findings": [{"path": path, "start": 4, "body": "
         ),
         (f"print({EMPTY!r}); sys.exit(3)", "ended with exit code 3; it printed nothing on stderr"),
         ("sys.exit(os.waitstatus_to_exitcode(os.system('no-such-linter')))", "folder under readable"),
+        ("open('rules.json')", "sees of other files those alone that files and readable name"),
         ("os.kill(os.getpid(), 9)", "ended with exit code 137 (signal 9)"),
         ("print('LGTM')", "printed what is no answer: it holds no list of findings"),
         ("pass", "printed what is no answer: it is empty"),
