@@ -28,6 +28,8 @@ class Linter:
     program: str
     #: The arguments before the files, of one that is run on this machine.
     arguments: tuple[str, ...] = ()
+    #: Ends of files that several languages share, each with the arguments by which these are read as of the other one.
+    others: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: Folders of this machine that the program reads to start, beside its own, where they are there.
     readable: tuple[str, ...] = ()
     #: The line for sh that fills an empty folder for one that takes options from files of the folder where it starts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -40,7 +40,10 @@ class LinterReviewer:
     def identity(self) -> Mapping[str, Any]:
         """The arguments of each linter, and the version of one of this machine. Raises ReviewerError."""
         known = {linter.program: linter for one in ecosystems.installed() if (linter := one.linter) is not None}
-        linters = {name: [_version(one), one.script, *one.arguments] for name, one in sorted(known.items())}
+        linters = {
+            name: [_version(one), one.script, *one.arguments, *(list(each) for each in one.others)]
+            for name, one in sorted(known.items())
+        }
         return {"adapter": "linter", "linters": linters}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
@@ -60,9 +63,8 @@ class LinterReviewer:
                 files.setdefault(owner.linter.program, []).append(path)
         kept: dict[Finding, None] = {}
         for name, linter in linters.items():
-            for first in range(0, len(files[name]), _FILES_AT_ONCE):
-                one = self._run(linter, files[name][first : first + _FILES_AT_ONCE])
-                found = one.review(pull_request, checkout).findings
+            for some, ways in _ways(linter, files[name]):
+                found = self._first(linter, some, ways, pull_request, checkout)
                 own = [each for each in found if touches(each.start, each.end, changed.get(each.path or "", ()))]
                 kept |= dict.fromkeys(own)
                 if stopped := _stopped(linter, found, own):
@@ -73,15 +75,38 @@ class LinterReviewer:
             version="; ".join(versions) or None,
         )
 
-    def _run(self, linter: Linter, files: Sequence[str]) -> _LinterRun:
-        """Return the run of a linter. Raises ReviewerError where it is not on this machine, and has to be."""
+    def _first(
+        self,
+        linter: Linter,
+        files: Sequence[str],
+        ways: Sequence[Sequence[str]],
+        pull_request: PullRequest,
+        checkout: Checkout,
+    ) -> Sequence[Finding]:
+        """Return what a linter finds in the first way in which it can read these files.
+
+        Raises ReviewerError with what it says in the first of all where there is none.
+        """
+        faults = []
+        for more in ways:
+            try:
+                return self._run(linter, files, more).review(pull_request, checkout).findings
+            except ReviewerError as error:
+                faults.append(error)
+        raise faults[0]
+
+    def _run(self, linter: Linter, files: Sequence[str], more: Sequence[str] = ()) -> _LinterRun:
+        """Return the run of a linter, with more arguments.
+
+        Raises ReviewerError where it is not on this machine, and has to be.
+        """
         program = linter.find()
         if program is None and not linter.is_of_environment:
             raise ReviewerError(f"{linter.program} is not on this machine: {linter.source}")
         paths = [f"./{file}" for file in files]  # none is then taken for an option
         bound = tuple(place for place in linter.readable if Path(place).is_dir())
         if linter.script is None:
-            command = (str(program), *linter.arguments, *paths)
+            command = (str(program), *linter.arguments, *more, *paths)
         else:
             if program is not None and linter.above is not None:
                 program = program.resolve()
@@ -96,6 +121,23 @@ class LinterReviewer:
             exit_codes=linter.exit_codes,
             timeout=self.timeout,
         )
+
+
+def _ways(linter: Linter, files: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[Sequence[str]]]]:
+    """Yield files to be looked at together, and the arguments to try, the likelier first.
+
+    A header may be in C or C++, and the files of the same pull request tell which is likelier.
+    """
+    ends = tuple(end for end, _ in linter.others)
+    plain = [file for file in files if not file.endswith(ends)]
+    groups: list[tuple[list[str], list[Sequence[str]]]] = [(plain, [()])]
+    for end, more in linter.others:
+        is_other = any(ecosystems.language_of_file(file) != ecosystems.language_of_file(end) for file in plain)
+        some = [file for file in files if file.endswith(end)]
+        groups.append((some, [more, ()] if is_other else [(), more]))
+    for some, ways in groups:
+        for first in range(0, len(some), _FILES_AT_ONCE):
+            yield some[first : first + _FILES_AT_ONCE], ways
 
 
 def _stopped(linter: Linter, found: Sequence[Finding], own: Sequence[Finding]) -> str | None:

@@ -151,6 +151,21 @@ def test_each_language_of_a_pull_request_has_its_own_and_others_have_none(
     assert {one.path for one in found} == {"a.py", "c.c"}
 
 
+@pytest.mark.parametrize("beside", [{}, {"b.cpp": b"int b;\n"}], ids=["alone", "beside C++"])
+@pytest.mark.parametrize(
+    "text", ["class A { public: explicit A(int); };\n", "int c(int class, int new);\n"], ids=["C++", "C"]
+)
+def test_a_header_is_read_as_the_language_that_it_is_in(
+    text: str, beside: Mapping[str, bytes], tmp_path: Path, without: Callable[[str, str], NoReturn]
+) -> None:
+    if shutil.which("cppcheck") is None:
+        without("cppcheck", "cppcheck is not on this machine")
+    fault = "static inline int d(void) { int a[2]; a[2] = 1; return a[0]; }\n"
+    checkout = FakeCheckout(tmp_path / "x", head={"a.h": f"{text}{fault}".encode(), **beside})
+    found = LinterReviewer().review(checkout.pull_request(), checkout).findings
+    assert ("a.h", 2) in {(one.path, one.start) for one in found}
+
+
 def test_one_that_is_not_here_is_named_with_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout = FakeCheckout(tmp_path / "x", head={"A.java": b"class A {}\n"}, ecosystem="java")
     pull_request = checkout.pull_request()

@@ -33,6 +33,7 @@ LINTER = Linter(
         *("--quiet", "--inline-suppr", "--enable=warning,performance,portability,style"),
         *("--template={file}\\t{line}\\t{id}\\t{message}", "--output-file=/dev/stdout"),
     ),
+    others=((".h", ("--language=c++",)),),
     remarks=_remarks,
     exit_codes=(0,),
     source="it is a package of most systems",
