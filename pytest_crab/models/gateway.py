@@ -23,8 +23,9 @@ from pytest_crab.models.client import STEP_SOCKETS, GatewayClient, join, last_wo
 from pytest_crab.settings import ModelSettings, Settings
 from pytest_crab.types import Usage
 
-#: Seconds: how long a gateway may take to start, and how often one that is asked is looked at.
-_START, _PULSE = 30.0, 5.0
+#: Seconds: how long a gateway that has not ended may take to start, on a busy machine too, and how often one that is
+#: asked is looked at.
+_START, _PULSE = 300.0, 5.0
 
 #: Starts per process: a gateway that died is started once more, and what ran through it is broken.
 _MOST_STARTS = 2
@@ -275,7 +276,9 @@ class Gateway(Models):
         with contextlib.suppress(BrokenPipeError):  # it ended already, and its last words say why
             process.stdin.write(json.dumps(configuration).encode() + b"\n")
             process.stdin.flush()
-        if not readable(process.stdout.fileno(), _START) or process.stdout.readline() != b"ready\n":
+        if not readable(process.stdout.fileno(), _START):
+            raise GatewayError(f"the gateway did not start within {_START:g} s: run again while the machine does less")
+        if process.stdout.readline() != b"ready\n":
             raise GatewayError(
                 f"the gateway did not start ({last_words(folder) or 'without a word'}): see {folder / 'log'}"
             )

@@ -230,6 +230,12 @@ def test_a_gateway_that_cannot_start_says_why(make: Any) -> None:
         pytest.fail("there is no gateway")
 
 
+def test_a_gateway_that_is_slow_to_start_is_none_that_ended(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_crab.models.gateway._START", 0.0)
+    with pytest.raises(GatewayError, match="did not start within 0 s"), make("run").open(**STEP):
+        pytest.fail("there is no gateway")
+
+
 def test_what_nobody_knows_about_is_no_usage(make: Any) -> None:
     gateway = make()
     with pytest.raises(GatewayError, match="the gateway is not running"):
