@@ -47,6 +47,9 @@ from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Comment, Environment, Instance
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
+#: Among so many files of a project that are near to an oracle one with tests is looked for.
+_MOST_NEAR = 10
+
 #: The tag that says where an environment comes from, and the source on record of an instance that brings its own.
 SOURCE, GIVEN = "environment_source", "given"
 
@@ -298,25 +301,33 @@ def _runs_on_reference(attempt: Attempt, owner: Ecosystem) -> bool:
 
 
 def _runs_near(context: TrialContext, owner: Ecosystem, comment: Comment) -> bool:
-    """Return whether a test in the project's file of tests that is nearest to an oracle runs on the reference."""
+    """Return whether a test of the project that is near to an oracle runs on the reference."""
     oracle, snapshot = comment.required_oracle, context.snapshot
     places = [*own_tests.load(oracle_text(context.instance, comment), oracle.runner, comment.id).files]
     others = [path for path in snapshot.tracked() if may_have_tests_of(owner, path) and path not in places]
-    tree = snapshot.reference_tree
-    for path in nearest(others, places[0])[:1]:
-        text = (snapshot.read(tree, path) or b"").decode("utf-8", "replace")
-        with contextlib.suppress(ImageError, EngineError, ValueError):  # the last: its tests cannot be told
-            own = OwnTestsRun(
-                id="near",
-                state=tree,
-                seconds=context.instance.required_environment.timeout,
-                ecosystem=owner.name,
-                files=(path,),
-                names=tuple(sorted({each.name for each in code_parts.of(path).tests_of(text)})),
-            )
-            (run,) = run_alone(context, own).runs
-            return any(test.outcome in ("passed", "failed") for test in run.tests)
+    near = [(path, _tests_in(snapshot, path)) for path in nearest(others, places[0])[:_MOST_NEAR]]
+    if not near:
+        return False
+    path, names = next((one for one in near if one[1]), near[0])  # a nearer one may only help others
+    own = OwnTestsRun(
+        id="near",
+        state=snapshot.reference_tree,
+        seconds=context.instance.required_environment.timeout,
+        ecosystem=owner.name,
+        files=(path,),
+        names=names,
+    )
+    with contextlib.suppress(ImageError, EngineError):
+        (run,) = run_alone(context, own).runs
+        return any(test.outcome in ("passed", "failed") for test in run.tests)
     return False
+
+
+def _tests_in(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    text = (snapshot.read(snapshot.reference_tree, path) or b"").decode("utf-8", "replace")
+    with contextlib.suppress(EngineError, ValueError):  # its tests cannot be told
+        return tuple(sorted({each.name for each in code_parts.of(path).tests_of(text)}))
+    return ()
 
 
 def interpreters_of(instances: Iterable[Instance]) -> tuple[str, ...]:

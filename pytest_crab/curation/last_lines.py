@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pytest_crab import harness
+from pytest_crab.ecosystems import messages
 from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 
@@ -26,7 +27,7 @@ def last_lines(context: TrialContext, run: harness.AnyRun) -> str:
     said = report.quoted.get(run.id, {}).get(SESSION)
     if said is not None:
         return escape_controls(said[:_MOST])
-    lines = [line for line in _texts(report.printed.get(run.id, "")) if line.strip()]
+    lines = _without_stacks(line for line in _texts(report.printed.get(run.id, "")) if line.strip())
     return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
 
 
@@ -39,6 +40,15 @@ def run_alone(context: TrialContext, run: harness.AnyRun) -> harness.HarnessRepo
         runs=[run],
     )
     return harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds))
+
+
+def _without_stacks(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines; of those one below the other that only say where something went wrong the first, the innermost."""
+    below = False
+    for line in lines:
+        was_below, below = below, messages.patterns().banner.match(line) is not None
+        if not (was_below and below):
+            yield line
 
 
 def _texts(printed: str) -> Iterator[str]:

@@ -97,12 +97,12 @@ def form_of(language: str) -> OracleForm | None:
 
 def nearest(paths: Collection[str], place: str) -> list[str]:
     """Return paths with those first that are named after a file or lie near to it."""
-    stem = _plain(PurePosixPath(place).stem)
+    stem, folder = _plain(PurePosixPath(place).stem), PurePosixPath(place).parent
 
     def distance(path: str) -> tuple[bool, bool, int, str]:
         name = PurePosixPath(path).name  # one that is a test by its folder alone may be data
-        common = len(os.path.commonpath([path, place]))
-        return (stem not in _plain(name), not is_test(name), -common, path)
+        steps = os.path.relpath(path, folder).count("/")
+        return (stem not in _plain(name), not is_test(name), steps, path)
 
     return sorted(paths, key=distance)
 

@@ -13,3 +13,11 @@ def test_of_a_line_of_json_the_texts_are_told_that_are_lines() -> None:
     printed = "\n".join([json.dumps(event), "{ no json", json.dumps(message), "plain"])
     told = [line for line in last_lines._texts(printed) if line]
     assert told == ["a.go:3: undefined: b", "{ no json", "error", " --> a.rs:1", "plain"]
+
+
+def test_of_a_stack_the_innermost_place_is_told() -> None:
+    """Else the end would hold nothing but the frames of the runner."""
+    frames = [f"    at run (file:///workspace/node_modules/runner/{line}.js:1:1)" for line in range(20)]
+    stack = ["TypeError: a is undefined", "    at /workspace/tests/a.ts:3:1", *frames]
+    told = [*last_lines._without_stacks([*stack, *stack])]
+    assert told == 2 * stack[:2]

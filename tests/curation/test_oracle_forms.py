@@ -18,10 +18,18 @@ TEST = 'package a\n\nimport "testing"\n\nfunc TestB(t *testing.T) {}\n'
         ("core/src/main/Other.java", "core/src/test/JsonWriterTest.java"),
         ("web/view.js", "web/view.test.js"),
         ("web/other.js", "web/view.test.js"),
+        ("cache.go", "shop_test.go"),
+        ("a/b/other.go", "a/x_test.go"),
     ],
 )
 def test_the_nearest_file_of_tests_has_the_name_else_is_a_test_by_its_own_name(place: str, first: str) -> None:
-    paths = ["a/x_test.go", "web/tests/samples/data.js", "web/view.test.js", "core/src/test/JsonWriterTest.java"]
+    paths = [
+        "a/x_test.go",
+        "shop_test.go",
+        "web/tests/samples/data.js",
+        "web/view.test.js",
+        "core/src/test/JsonWriterTest.java",
+    ]
     assert nearest(paths, place)[0] == first
 
 
