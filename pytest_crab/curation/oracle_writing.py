@@ -11,8 +11,9 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
@@ -44,6 +45,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.instances.files import file_digest, write_files
+from pytest_crab.instances.validation import variable_faults
 from pytest_crab.model_access import Services
 from pytest_crab.runtimes.environments import packages_of, project_name
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -159,6 +161,8 @@ class OracleWriting(Proposing, Stage):
     changes: int = 2
     #: An oracle that is wrong by the changes is mended at most so many times.
     mends: int = 3
+    #: The variables of an environment that is looked for.
+    env: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         Proposing.__post_init__(self)
@@ -168,6 +172,8 @@ class OracleWriting(Proposing, Stage):
             raise ValueError("regime should be saw-fix or from-comment; oracles in ready are by-hand")
         if min(self.changes, self.mends) < 0:
             raise ValueError("changes and mends should be at least 0")
+        if faults := [*variable_faults("env", self.env)]:
+            raise ValueError("; ".join(faults))
 
     @override
     def identity(self) -> Mapping[str, Any]:
@@ -176,6 +182,7 @@ class OracleWriting(Proposing, Stage):
         return {
             "version": self.version, "longest": LONGEST_DIFF, "ready": files, **self.writer_identity(),
             "changes": self._change_writing().writer_identity() if self.changes else None,
+            **({"env": dict(self.env)} if self.env else {}),
         }  # fmt: skip
 
     def _change_writing(self) -> ChangeWriting:
@@ -231,7 +238,7 @@ class OracleWriting(Proposing, Stage):
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
         """Return the oracle of a comment, or the reason why there is none."""
         with scratch("oracle") as folder:
-            proving = _Proving(candidate, one.comment, context, folder)
+            proving = _Proving(candidate, one.comment, context, folder, self.env)
             found = self._written(candidate, one, context, proving)
             if isinstance(found, ProvedOracle) and proving.form.is_in_tree and not candidate.pass_to_pass:
                 found = dataclasses.replace(found, pass_to_pass=proving.pass_to_pass(found.environment))
@@ -265,7 +272,7 @@ class OracleWriting(Proposing, Stage):
         asked = as_data(self._all_instructions(proving), facts)
         found = self.propose(asked, self._verify(proving, ()), proving.services, context)
         if isinstance(found, str):
-            return f"no oracle in {self.attempts} attempts"
+            return f"no oracle in {self.attempts} attempts: {one_line(found, LONGEST_REASON)}"
         return self._judge(found, facts, proving, context)
 
     def _verify(
@@ -332,10 +339,18 @@ class OracleWriting(Proposing, Stage):
 class _Proving:
     """The proof of oracles of one comment: an instance of its own for each, in a scratch folder."""
 
-    def __init__(self, candidate: PullCandidate, comment: Comment, context: CurationContext, scratch: Path) -> None:
+    def __init__(
+        self,
+        candidate: PullCandidate,
+        comment: Comment,
+        context: CurationContext,
+        scratch: Path,
+        env: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._candidate = candidate
         self._comment = comment
         self._scratch = scratch
+        self._env = env
         self._crew, self._run_context = context.proving()
         self._notice = context.notice
         self.attempts: list[OracleAttempt] = []
@@ -350,7 +365,7 @@ class _Proving:
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
         bare = dataclasses.replace(self._comment, oracle=None, kind=None, accepts=(), rejects=())
         own = CandidateComment(comment=comment or bare)
-        environment = self._candidate.environment or Environment(dockerfile=ecosystems.DEFAULT.name)
+        environment = self._candidate.environment or Environment(dockerfile=ecosystems.DEFAULT.name, env=self._env)
         candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
         instance = to_instance(candidate, folder)
         return TrialContext(instance, self._crew, self._run_context)
@@ -502,7 +517,8 @@ class _Proving:
         write_files(folder, {**self._candidate.files, **files})
         instance = self._context(comment, folder).instance
         if environment is None and self._earlier:
-            bare = Environment(dockerfile=ecosystems.DEFAULT.name, timeout=instance.required_environment.timeout)
+            timeout = instance.required_environment.timeout
+            bare = Environment(dockerfile=ecosystems.DEFAULT.name, env=self._env, timeout=timeout)
             instance = dataclasses.replace(instance, comments=(*self._earlier, comment), environment=bare)
         if environment is not None:
             instance = dataclasses.replace(instance, environment=environment)

@@ -146,7 +146,7 @@ def environment_faults(environment: Environment) -> Iterator[str]:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
     resolved = [environment.resolved] if environment.resolved is not None else []
     yield from _mismatches(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
-    yield from _variable_faults(environment.env)
+    yield from variable_faults(f"{at}.env", environment.env)
 
 
 @functools.lru_cache(maxsize=256)
@@ -361,11 +361,12 @@ def _mismatches(key: str, values: Iterable[str], pattern: re.Pattern[str], wante
             yield f"{key}[{number}] is {value!r}; {wanted}"
 
 
-def _variable_faults(env: Mapping[str, str]) -> Iterator[str]:
+def variable_faults(at: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is wrong with the variables at a key of a file, each fault in a sentence."""
     for name, value in env.items():
         if not _VARIABLE.fullmatch(name):
-            yield f"environment.env.{name} is not a variable's name; it should be letters, digits and underscores"
+            yield f"{at}.{name} is not a variable's name; it should be letters, digits and underscores"
         elif _RESERVED.fullmatch(name):
-            yield f"environment.env.{name} belongs to the harness; it should be left out"
+            yield f"{at}.{name} belongs to the harness; it should be left out"
         if _CONTROL.search(value):
-            yield f"environment.env.{name} holds a line's end or another control character; it should be one line"
+            yield f"{at}.{name} holds a line's end or another control character; it should be one line"

@@ -120,7 +120,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     assert not any("# the edge" in text for asked in provider.asked[2:] for text in texts(asked))
     short = writing(Regime.SAW_FIX, attempts=1).run(candidate, context)
     assert isinstance(short, PullCandidate)
-    assert short.dropped == {"c0": "no oracle in 1 attempts"}
+    assert short.dropped["c0"].startswith("no oracle in 1 attempts: the oracle is green at head")
     ready = Path("ready", candidate.id, "test_c0.py")
     ready.parent.mkdir(parents=True)
     by_hand = OracleWriting(ready="ready")
@@ -419,10 +419,17 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     assert "on the reference its runner" not in texts(third)[2]
     ready = Path("ready", pull.id, "test_c0.test.js")
     ready.parent.mkdir(parents=True)
+    test += "test('it is open', () => assert.equal(process.env.SHOP, 'open'));\n"
     ready.write_text(f"// file: test/edge.test.js\n{test}")
-    taken = OracleWriting(ready="ready").run(pull, context)
+    taken = OracleWriting(ready="ready", env={"SHOP": "open"}).run(pull, context)
     assert isinstance(taken, PullCandidate)
     assert taken.dropped == {}
+
+
+def test_a_variable_of_the_environments_needs_a_name_that_is_nobody_elses() -> None:
+    for name in ("no name", "CRAB_X"):
+        with pytest.raises(ValueError, match=rf"^env\.{name}"):
+            OracleWriting(ready="ready", env={name: "1"})
 
 
 def test_an_answer_without_a_block_is_no_oracle() -> None:
@@ -457,6 +464,7 @@ def test_the_environment_of_a_second_oracle_serves_both_and_one_that_does_not_bu
     files = {
         "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n[features]\nextra = []\n',
         "Cargo.lock": 'version = 3\n\n[[package]]\nname = "shop"\nversion = "0.1.0"\n',
+        "tests/aid.rs": "pub fn aid() {}\n",
         "tests/near.rs": "#[test]\nfn near() {}\n",
         "src/lib.rs": "",
     }
@@ -481,10 +489,10 @@ def test_the_environment_of_a_second_oracle_serves_both_and_one_that_does_not_bu
     monkeypatch.setattr(owner, "proposals", twice)
     steps: list[str] = []
     context = dataclasses.replace(proving("http://127.0.0.1:9"), notice=steps.append)
-    found = OracleWriting(ready="ready").run(pull, context)
+    found = OracleWriting(ready="ready", env={"SHOP": "open"}).run(pull, context)
     assert isinstance(found, PullCandidate)
     assert found.environment is not None
-    assert found.environment.env["CARGOFLAGS"] == "--features extra"
+    assert (found.environment.env["CARGOFLAGS"], found.environment.env["SHOP"]) == ("--features extra", "open")
     assert list(found.dropped) == ["c2"]
     assert "cannot find function `gone`" in found.dropped["c2"]
     assert steps.count("proposed, fetch") == 3
