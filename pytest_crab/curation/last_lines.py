@@ -25,10 +25,9 @@ def last_lines(context: TrialContext, run: harness.AnyRun) -> str:
     """
     report = run_alone(context, run)
     said = report.quoted.get(run.id, {}).get(SESSION)
-    if said is not None:
-        return escape_controls(said[:_MOST])
     lines = _without_stacks(line for line in _texts(report.printed.get(run.id, "")) if line.strip())
-    return "\n".join(escape_controls(line) for line in output_lines("\n".join(lines)[-_MOST:]))
+    told = "\n".join(lines)[-_MOST:] if said is None else said[:_MOST]
+    return "\n".join(escape_controls(line) for line in output_lines(told) if line.strip())
 
 
 def run_alone(context: TrialContext, run: harness.AnyRun) -> harness.HarnessReport:

@@ -230,7 +230,8 @@ def test_what_a_compiler_says_is_told_where_the_reference_alone_does_not_build()
     result = run("set", "--no-write")
     assert result.exit_code == 1
     assert "no test of the oracle runs on the reference" in result.output
-    assert "two" in result.output.partition("on the reference its runner ends with: ")[2]
+    words = result.output.partition("on the reference its runner ends with: ")[2]
+    assert "two" in words and "\\\\n" not in words
 
 
 IN_RUBY = """\

@@ -97,7 +97,7 @@ def test_what_failed_tests_say_is_told_where_it_is_asked_for(rust: RustBench) ->
     said = rust.bench.quoted(oracle, SUM, changed("src/lib.rs", BAD))["sums"]
     assert "left: 2" in said and "right: 3" in said
     unbuilt = rust.bench.quoted(oracle, SUM.replace("add(1, 2)", "ad(1, 2)"))["session"]
-    assert unbuilt.startswith("error") and ":5:" in unbuilt and "Erroneous code" not in unbuilt
+    assert unbuilt.startswith("error") and "test_c0.rs:5:" in unbuilt and "Erroneous code" not in unbuilt
 
 
 def test_a_panic_and_an_abort_are_failures_that_hide_no_other_test(rust: RustBench) -> None:

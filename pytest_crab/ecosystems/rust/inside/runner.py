@@ -235,12 +235,16 @@ class Oracle:
             message = one.get("message") if one.get("reason") == "compiler-message" else None
             if isinstance(message, dict) and message.get("level") == "error":
                 found += [span for span in message.get("spans") or () if span.get("is_primary")]
-                self.host.quote("session", str(message.get("rendered")))
+                self.quote("session", str(message.get("rendered")), spec)
         places = [
             "%s:%s" % (span["file_name"], span["line_start"]) for span in found if span["file_name"] != spec["file"]
         ]
         exception = "MissingCrate" if MISSING.search(text) else "BuildFailed"
         return self.session(exception, places[0] if places else None)
+
+    def quote(self, test, text, spec):
+        """Keep what a test or the compiler says, with the oracle under its own name."""
+        self.host.quote(test, text.replace(spec["file"], os.path.basename(self.oracle["file"])))
 
     def session(self, exception, where=None):
         """Return the result of a run whose tests could not be built."""
@@ -364,7 +368,7 @@ class Oracle:
             tests.append({"id": name[cut:], "outcome": outcomes[name], "exception": None, "where": None})
             if outcomes[name] == "failed":
                 tests[0].update(self.describe(said.get(name, ""), spec))
-                self.host.quote(name[cut:], said.get(name, ""))
+                self.quote(name[cut:], said.get(name, ""), spec)
         wired = all(outcomes[wire] == "failed" and text in said.get(wire, "") for wire, text in wires.items())
         altered = {"oracle:" + one[cut:] for one in [*twice, *(set(outcomes) - expected)]}
         return self.host.completed(tests, wired, altered), None
