@@ -29,7 +29,7 @@ from pytest_crab.verdict import safe_name
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 
 #: How an oracle ends that does not build with the tree, whichever compiler says so.
-_UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule"})
+_UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule", "MissingPackage"})
 
 #: The words of so many failed tests are shown for each state.
 _SAID = 3

@@ -96,6 +96,8 @@ def test_what_failed_tests_say_is_told_where_it_is_asked_for(rust: RustBench) ->
     oracle = Oracle(file="oracles/test_c0.rs", runner="cargo", folder="tests")
     said = rust.bench.quoted(oracle, SUM, changed("src/lib.rs", BAD))["sums"]
     assert "left: 2" in said and "right: 3" in said
+    elsewhere = Oracle(file="oracles/test_c0.rs", runner="cargo", folder="src/gone")
+    assert "src/gone" in rust.bench.quoted(elsewhere, SUM)["session"]
     unbuilt = rust.bench.quoted(oracle, SUM.replace("add(1, 2)", "ad(1, 2)"))["session"]
     assert unbuilt.startswith("error") and "test_c0.rs:5:" in unbuilt and "Erroneous code" not in unbuilt
 

@@ -170,6 +170,8 @@ class Oracle:
         package = next((one for one in (said or {}).get("packages", ()) if one["manifest_path"] == manifest), None)
         if package is None:
             text = data.decode("utf-8", "replace")
+            there = "cargo knows no package in the oracle's folder (%s)\n" % self.oracle["folder"]
+            self.host.quote("session", text if MISSING.search(text) else there + text)
             raise UnbuiltError(self.session("MissingCrate" if MISSING.search(text) else "MissingPackage"))
         place = {"package": package, "folder": folder, "manifest": manifest, "file": manifest, "unit": None}
         first = os.path.relpath(self.home, folder).split(os.sep)[0]
@@ -181,6 +183,7 @@ class Oracle:
             file = module(target["src_path"], self.home)
             if file:
                 return dict(place, file=file, unit=target)
+        self.host.quote("session", "no module of the crate has the oracle's folder (%s)" % self.oracle["folder"])
         raise UnbuiltError(self.session("MissingModule"))
 
     def write(self, place, source):
