@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,9 +29,8 @@ def _copies(folder: Path, _as_it_is: tuple[int, ...], project: str) -> tuple[Pat
 
 def _state(folder: Path) -> tuple[int, ...]:
     """Return when entries of a folder, and of the metadata in it, last came or went: an install writes these late."""
-    with os.scandir(folder) as entries:
-        infos = sorted((entry.name, entry.stat().st_mtime_ns) for entry in entries if entry.name.endswith(METADATA))
-    return (folder.stat().st_mtime_ns, *(changed for _, changed in infos))
+    infos = sorted(path for path in folder.iterdir() if path.name.endswith(METADATA))
+    return tuple(path.stat().st_mtime_ns for path in (folder, *infos))
 
 
 def _find(folder: Path, project: str) -> Iterator[Path]:
