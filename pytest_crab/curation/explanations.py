@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.scoring.oracles.states import Role
@@ -59,6 +59,8 @@ def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
                 yield improper
             else:
                 alike.setdefault(state.role, []).append(state)
+    if Role.REFERENCE in alike:
+        alike = dict(_said_once(alike, alike[Role.REFERENCE][0].fault))
     if alike.get(Role.HEAD) and alike.get(Role.REFERENCE) and all(_all_pass(state.runs) for state in alike[Role.HEAD]):
         same = alike.pop(Role.REFERENCE)
         del alike[Role.HEAD]
@@ -72,6 +74,16 @@ def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
         names = told if role in _MANY else same[0].name
         fault = "" if role in _MANY else f" ({same[0].fault})"
         yield f"{_WRONG[role].format(names=names)}{fault}: {_ADVICE[role]}"
+
+
+def _said_once(
+    alike: Mapping[Role, list[StateAssessment]], fault: str | None
+) -> Iterator[tuple[Role, list[StateAssessment]]]:
+    """Yield the states of each role without those in which the same is wrong as on the whole reference."""
+    for role, states in alike.items():
+        kept = [state for state in states if role not in (Role.OWN, Role.COMPANY) or state.fault != fault]
+        if kept:
+            yield role, kept
 
 
 def _improper_red(state: StateAssessment, fault: str) -> str | None:

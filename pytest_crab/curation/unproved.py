@@ -55,6 +55,7 @@ def reason_of(
     """
     instance = context.instance
     problem = on_one_line(one.problem).replace(f"{instance.id}: ", "")
+    problem = problem.removeprefix(f"the oracle of {one.comment.id} is not proved: ")
     around = f"{instance.id} is not proved: "
     states = seen.get(one.comment.id, ())
     told = explain(states)

@@ -43,6 +43,7 @@ def test_a_right_oracle_needs_no_advice() -> None:
         ({"HEAD": "passed"}, "the oracle is green at head (no expected test failed"),
         ({"HEAD": "error"}, "the oracle is not properly red on head (no expected"),
         ({"REFERENCE": "failed"}, "the reference does not resolve it (test failed: test_c0.py::test failed)"),
+        ({"REFERENCE": "failed", "OWN": "failed"}, "the reference does not resolve it (test failed: test_c0.py::test"),
         ({"HEAD": "passed", "REFERENCE": "failed", "REJECT": "failed"}, "the test is green at head and red on the ref"),
         ({"REFERENCE": "error"}, "no test of the oracle runs on the reference (test failed"),
         ({"OWN": "failed"}, "its own reference own.diff does not resolve it (test failed"),
