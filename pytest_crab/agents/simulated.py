@@ -113,9 +113,9 @@ def hits(finding: Finding, comment: Comment) -> bool:
     """
     if finding.path != comment.path or finding.side is not comment.side:
         return False
-    if finding.start is None:
+    if finding.lines is None:
         return comment.lines is None
-    first, last = comment.lines or (finding.start, finding.start)
-    end = finding.start if finding.end is None else finding.end
-    wide = end - finding.start + 1 > max(MOST_LINES, last - first + 1)
-    return not wide and finding.start <= last and end >= first
+    start, end = finding.lines
+    first, last = comment.lines or (start, start)
+    wide = end - start + 1 > max(MOST_LINES, last - first + 1)
+    return not wide and start <= last and end >= first

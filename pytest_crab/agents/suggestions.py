@@ -108,15 +108,14 @@ def read_suggestions(findings: Sequence[Finding], notes: list[str]) -> Iterator[
     for number, finding in enumerate(findings, 1):
         label = f"finding {number}"
         for block in blocks(finding.body, label, notes):
-            if finding.path is None or finding.start is None:
+            if finding.path is None or finding.lines is None:
                 notes.append(f"{label}: a suggestion needs a path and lines")
             elif finding.side is not Side.RIGHT:
                 notes.append(f"{label}: a suggestion on the left side cannot be applied to the head")
             elif not is_inside(finding.path):
                 notes.append(f"{label}: {finding.path} is not in the tree")
             else:
-                end = finding.start if finding.end is None else finding.end
-                yield Suggestion(number, finding.path, *_span(finding.start, end, block.reach), block.lines)
+                yield Suggestion(number, finding.path, *_span(*finding.lines, block.reach), block.lines)
 
 
 def _span(start: int, end: int, reach: tuple[int, int] | None) -> tuple[int, int]:

@@ -152,7 +152,7 @@ def _diff(pull_request: PullRequest, *, numbered: bool, longest: int) -> tuple[s
 def _finding_lines(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for number, finding in enumerate(findings, 1):
-        span = "" if finding.start is None else f":{finding.start}-{finding.end or finding.start}"
+        span = "" if finding.lines is None else ":{}-{}".format(*finding.lines)
         old = " (lines of the version before the pull request)" if finding.side == "left" and span else ""
         where = "the whole pull request" if finding.path is None else f"{finding.path}{span}{old}"
         title = f": {finding.title}" if finding.title else ""

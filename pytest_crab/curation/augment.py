@@ -133,13 +133,9 @@ def _as_finding(comment: Comment) -> Finding:
     return Finding(body=comment.body, path=comment.path, start=start, end=end, side=comment.side)
 
 
-def _lines(finding: Finding) -> tuple[int, int] | None:
-    return None if finding.start is None else (finding.start, finding.end or finding.start)
-
-
 def _group(pull: _PullRequest, finding: Finding) -> tuple[str | None, Side, int]:
     """Return the file, the side and the number of the hunk that a finding is on; -1 is the file as a whole."""
-    lines, left = _lines(finding), finding.side is Side.LEFT
+    lines, left = finding.lines, finding.side is Side.LEFT
     for file, hunks in pull.hunks:
         for number, hunk in enumerate(hunks if finding.path == (file.old if left else file.new) else ()):
             numbers = [n for line in hunk.lines if (n := line.old if left else line.new) is not None]
@@ -157,7 +153,7 @@ def _questions(pull: _PullRequest) -> dict[tuple[int, int], JudgeQuestion]:
             pull_request=pull.digest,
             finding=dataclasses.replace(one.finding, severity=None, rule=None),
             gold=_gold(pull.members[earlier].finding),
-            code=excerpt(pull.hunks, one.finding.path, _lines(one.finding), one.finding.side),
+            code=excerpt(pull.hunks, one.finding.path, one.finding.lines, one.finding.side),
         )
         for at, one in enumerate(pull.members)
         if one.reviewer is not None and one.finding.path is not None
@@ -167,7 +163,7 @@ def _questions(pull: _PullRequest) -> dict[tuple[int, int], JudgeQuestion]:
 
 
 def _gold(finding: Finding) -> Gold:
-    return Gold(body=_text(finding), path=finding.path, lines=_lines(finding), side=finding.side)
+    return Gold(body=_text(finding), path=finding.path, lines=finding.lines, side=finding.side)
 
 
 def _text(finding: Finding) -> str:
@@ -234,5 +230,5 @@ def _comment(instance: Instance, name: str, member: _Member) -> Comment:
     labels = {dimension: known[dimension] for dimension in OF_PULL_REQUESTS if dimension in known}
     labels |= {"origin": member.reviewer or "", "side": str(finding.side), ANNOTATION: CANDIDATE}
     return Comment(
-        id=name, path=finding.path, lines=_lines(finding), side=finding.side, body=_text(finding), labels=labels
+        id=name, path=finding.path, lines=finding.lines, side=finding.side, body=_text(finding), labels=labels
     )

@@ -162,16 +162,15 @@ def is_near(finding: Finding, result: CommentResult) -> bool:
     """Tell whether a finding speaks of the comment's file and side, and of the whole file or of lines close by."""
     if finding.path is None or finding.path != result.place.path:
         return False
-    if finding.start is None or result.place.lines is None:
+    if finding.lines is None or result.place.lines is None:
         return True
-    last = finding.end or finding.start
-    first, final = result.place.lines
-    return finding.side is result.place.side and finding.start <= final + NEAR and last >= first - NEAR
+    start, end = finding.lines
+    first, last = result.place.lines
+    return finding.side is result.place.side and start <= last + NEAR and end >= first - NEAR
 
 
 def _finding_place(finding: Finding) -> str:
-    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
-    return f"{one_line(finding.path or '')}{_span(lines)}"
+    return f"{one_line(finding.path or '')}{_span(finding.lines)}"
 
 
 def _excerpt(body: str) -> list[str]:

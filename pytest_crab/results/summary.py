@@ -19,7 +19,7 @@ from pytest_crab.results.look_first import Looks, find_looks
 from pytest_crab.results.mediators import Mediators, mediators
 from pytest_crab.results.model_usage import sum_usages
 from pytest_crab.results.oracle_errors import MeasuredErrors, measured_errors
-from pytest_crab.results.outcomes import outcomes_of
+from pytest_crab.results.outcomes import OracleRecord, outcomes_of
 from pytest_crab.results.provenance import INJECTED_NOTE, require_one_kind
 from pytest_crab.results.rates import rate_of, rates_by_label
 from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers
@@ -222,7 +222,7 @@ def _missed(row: TrialRow) -> Mapping[str, Explanation]:
 def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> dict[str, AbstractSet[Key]]:
     """Return, by agent, the oracles that it caught without a review in at least half of its known repeats."""
     return {
-        rows[0].agent: {oracle.key for oracle in oracles_of(rows) if (oracle.value() or 0) >= MAJORITY}
+        rows[0].agent: {oracle.key for oracle in _oracles(rows) if (oracle.value() or 0) >= MAJORITY}
         for rows in reviewers
         if rows[0].variant == CONTROL
     }
@@ -231,7 +231,7 @@ def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> dict[str, Abs
 def _reviewer(
     name: str, rows: Sequence[TrialRow], unasked: Mapping[str, AbstractSet[Key]], *, strict: bool
 ) -> ReviewerSummary:
-    oracles = oracles_of(rows)
+    oracles = _oracles(rows)
     privileged = _distinct(word for row in rows for word in row.privileged)
     leaky = _distinct(word for row in rows for word in row.leaky)
     simulated = any(row.simulated for row in rows)
@@ -281,6 +281,10 @@ def _reviewer(
         review_by=rows[0].review_by,
         **measured_by(rows),
     )
+
+
+def _oracles(rows: Iterable[TrialRow]) -> list[OracleRecord]:
+    return oracles_of((row.repeat, row.oracles) for row in rows)
 
 
 def _unknown_causes(rows: Iterable[TrialRow]) -> dict[str, int]:

@@ -222,12 +222,12 @@ def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
     return (*((name, str(version)) for name, version in found.items() if version is not None), *asked)
 
 
-def oracles_of(rows: Iterable[TrialRow]) -> list[OracleRecord]:
-    """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
+def oracles_of(repeats: Iterable[tuple[int, Iterable[OracleRecord]]]) -> list[OracleRecord]:
+    """Return the oracles of numbered repeats, each once, with the verdicts of its repeats in their order."""
     found: dict[Key, dict[int, OracleRecord]] = {}
-    for row in rows:
-        for oracle in row.oracles:
-            found.setdefault(oracle.key, {})[row.repeat] = oracle
+    for repeat, oracles in repeats:
+        for oracle in oracles:
+            found.setdefault(oracle.key, {})[repeat] = oracle
     return [_over_repeats(own) for own in found.values()]
 
 

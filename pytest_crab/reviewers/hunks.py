@@ -129,7 +129,7 @@ def _within(findings: Sequence[Finding], hunk: Hunk) -> Iterator[Finding]:
     """The findings with lines that the hunk has; those with others, or none, are about the hunk as a whole."""
     first, last = hunk.start, hunk.end
     for finding in findings:
-        start, end = finding.start, finding.end or finding.start
-        if start is None or end is None or not first <= start <= end <= last:
+        start, end = finding.lines or (first, last)
+        if not first <= start <= end <= last:
             start, end = first, last
         yield dataclasses.replace(finding, start=start, end=end)

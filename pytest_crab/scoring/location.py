@@ -179,5 +179,4 @@ RULES: dict[str, LocationRule] = {
 
 def place_of_finding(finding: Finding) -> Place:
     """Return the place of a finding."""
-    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
-    return Place(path=finding.path, lines=lines, side=finding.side)
+    return Place(path=finding.path, lines=finding.lines, side=finding.side)

@@ -124,6 +124,11 @@ class Finding:
         if self.end is not None and (self.start is None or self.end < self.start):
             raise ValueError("end should not lie before start")
 
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """The first and the last line, one line alone being both; None: the whole file."""
+        return None if self.start is None else (self.start, self.end or self.start)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:

@@ -19,6 +19,7 @@ from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.model_usage import ModelUsage, sum_usages
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.rates import Rate, rate_of, rates_by_label
+from pytest_crab.results.trial_rows import oracles_of
 from pytest_crab.text import one_line
 from pytest_crab.types import Reason, TrialId, Usage, Verdict
 from pytest_crab.types.reviews import known_costs
@@ -118,7 +119,7 @@ def summarise_probes(
 
 
 def _answerer(name: str, records: Sequence[ProbeRecord], *, strict: bool) -> AnswererSummary:
-    results = tuple(_results(records))
+    results = tuple(oracles_of((record.repeat, _oracles(record)) for record in records))
     repeats = Counter(record.instance for record in records)
     shares: dict[str, float] = dict.fromkeys((str(Verdict.CAUGHT), str(Verdict.MISSED), *_UNKNOWN), 0.0)
     for record in records:
@@ -153,25 +154,15 @@ def _answerer(name: str, records: Sequence[ProbeRecord], *, strict: bool) -> Ans
 _UNKNOWN = tuple(str(reason) for reason in ProbeReason if reason.verdict is Verdict.UNKNOWN)
 
 
-def _results(records: Iterable[ProbeRecord]) -> Iterator[OracleRecord]:
-    """Yield each probe once, with the verdicts of its repeats in their order."""
-    found: dict[tuple[str, str], dict[int, str]] = {}
-    first: dict[tuple[str, str], ProbeRecord] = {}
-    for record in records:
-        for result in record.results:
-            key = record.instance, result.probe
-            found.setdefault(key, {})[record.repeat] = _LETTERS[result.verdict]
-            first.setdefault(key, record)
-    for (instance, probe), verdicts in found.items():
-        record = first[instance, probe]
-        repeats = sorted(verdicts)
+def _oracles(record: ProbeRecord) -> Iterator[OracleRecord]:
+    """Yield each probe of a record as the oracle that tables, comparisons and gates read."""
+    for result in record.results:
         yield OracleRecord(
-            instance=instance,
-            comment=probe,
+            instance=record.instance,
+            comment=result.probe,
             repo=record.repo,
-            labels={DIMENSION: probe, **record.labels},
-            verdicts="".join(verdicts[repeat] for repeat in repeats),
-            repeats=() if repeats == list(range(1, len(repeats) + 1)) else tuple(repeats),
+            labels={DIMENSION: result.probe, **record.labels},
+            verdicts=_LETTERS[result.verdict],
         )
 
 

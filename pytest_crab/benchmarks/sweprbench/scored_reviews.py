@@ -214,9 +214,7 @@ def _label_finding(finding: Finding, cells: Mapping[int, VotedLabel]) -> Labelle
     known = [rating for rating in ratings if rating is not None]
     return LabelledFinding(
         text=finding.body if finding.title is None else f"{finding.title}\n{finding.body}",
-        place=Place(
-            path=finding.path, lines=None if finding.start is None else (finding.start, finding.end or finding.start)
-        ),
+        place=Place(path=finding.path, lines=finding.lines),
         label=label,
         matched=tuple(at for at, voted in cells.items() if voted.label == CONFIRMED),
         actionability=sum(known) / len(known) if known else MIDDLE_ACTIONABILITY,

@@ -114,12 +114,11 @@ _PADDING = (
 def write_question(question: JudgeQuestion, headings: tuple[str, str], code: str) -> str:
     """Return a question as text, in its form: the known issue, the finding, and the code that both are about."""
     gold, finding = question.gold, question.finding
-    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
     texts = [finding.title, finding.body, _PADDING if question.form == PADDED else None]
     parts = [
         [f"{headings[0]} {_place(gold.path, gold.lines, gold.side)}:", _shorten(gold.body.strip())],
         [
-            f"{headings[1]} {_place(finding.path, lines, finding.side)}:",
+            f"{headings[1]} {_place(finding.path, finding.lines, finding.side)}:",
             _shorten("\n".join(text.strip() for text in texts if text)),
         ],
     ]

@@ -184,10 +184,10 @@ def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Itera
 def _distance(finding: Finding, result: CommentResult) -> int | None:
     if finding.path is None or (finding.path, finding.side) != (result.place.path, result.place.side):
         return None
-    if finding.start is None or result.place.lines is None:
+    if finding.lines is None or result.place.lines is None:
         return NEAR
-    first, last = result.place.lines
-    return max(0, finding.start - last, first - (finding.end or finding.start))
+    (start, end), (first, last) = finding.lines, result.place.lines
+    return max(0, start - last, first - end)
 
 
 def _result(result: CommentResult, explanation: Explanation | None) -> dict[str, Any]:
