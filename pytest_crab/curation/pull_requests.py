@@ -13,7 +13,7 @@ from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.curation.template import draft_comments, language_of
-from pytest_crab.ecosystems import DEFAULT, of_language
+from pytest_crab.ecosystems import DEFAULT, DEFAULT_RUNNER, of_language
 from pytest_crab.ecosystems.interpreters import environment_of, running_version
 from pytest_crab.errors import BadInput
 from pytest_crab.git_mirror import owner_and_name
@@ -64,6 +64,7 @@ class PullRequestDraft:
         problems = [problem for place in places if (problem := self._fault(place)) is not None]
         if problems:
             raise BadInput("--comment", problems)
+        runner, environment = self._draft(language)
         return Instance(
             id=folder.name,
             folder=str(folder.absolute()),
@@ -73,8 +74,8 @@ class PullRequestDraft:
             license=licences.detect_licence(self.read),
             pull_request=self.facts,
             source=self.source,
-            environment=self._environment(language),
-            comments=draft_comments(where, language),
+            environment=replace(environment, timeout=_TIMEOUT),
+            comments=draft_comments(where, language, runner),
         )
 
     def _fault(self, place: Location) -> str | None:
@@ -86,16 +87,15 @@ class PullRequestDraft:
             return f"{place} points behind the end: the file has {length} lines at head"
         return None
 
-    def _environment(self, language: str) -> Environment:
+    def _draft(self, language: str) -> tuple[str, Environment]:
         ecosystem = of_language(language)
         if ecosystem.tools is not None:
-            build = ecosystem.build_commands(lambda path: (self.read(path) or b"").decode("utf-8", "replace"))
-            return Environment(ecosystem=ecosystem.name, version=ecosystem.tools.usual, build=build, timeout=_TIMEOUT)
+            return ecosystem.draft(language, lambda path: (self.read(path) or b"").decode("utf-8", "replace"))
         if self.source.git is not None:
-            return environment_of(None, timeout=_TIMEOUT)
+            return DEFAULT_RUNNER, environment_of(None)
         pytest = f"pytest=={metadata.version('pytest')}"
         paths = tuple(dict.fromkeys([".", *(["src"] if self._has_src else [])]))
-        return environment_of(running_version(), packages=(pytest,), paths=paths, timeout=_TIMEOUT)
+        return DEFAULT_RUNNER, environment_of(running_version(), packages=(pytest,), paths=paths)
 
     @property
     def _has_src(self) -> bool:
@@ -135,7 +135,9 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
         notes=notes,
     )
     changed = Location(path=pull.paths[0], lines=None)  # what is commented on must be in the trees, and this is
-    instance = replace(origin.instance(Path(origin.id), []), comments=draft_comments([changed], DEFAULT.name))
+    instance = replace(
+        origin.instance(Path(origin.id), []), comments=draft_comments([changed], DEFAULT.name, DEFAULT_RUNNER)
+    )
     fetcher = GitFetcher()
     snapshot = fetcher.fetch(instance, cache)
     return replace(

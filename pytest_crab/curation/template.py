@@ -41,10 +41,10 @@ def language_of(paths: Sequence[str]) -> str:
     return max(sorted(set(telling)), key=telling.count) if telling else DEFAULT.name
 
 
-def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, ...]:
-    """Return a placeholder comment for each place, with a placeholder oracle."""
-    runner, spelling = next(iter(of_language(language).runners.items()))
-    suffix = spelling.words.partition(",")[0]
+def draft_comments(places: Sequence[Location], language: str, runner: str) -> tuple[Comment, ...]:
+    """Return a placeholder comment for each place, with a placeholder oracle for a runner of the language."""
+    ends = re.split(", | or ", of_language(language).runners[runner].words)
+    suffix = next((end for end in ends if language_of_file(end) == language), ends[0])
     beside = of_language(language).is_beside_code
     return tuple(
         Comment(
@@ -69,7 +69,7 @@ def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
     """Yield the oracles' files as (name, text); each fails, and ``check`` refuses it, until it is written."""
     for comment in comments:
         owner = of_runner(comment.required_oracle.runner)
-        text = owner.stub if owner is not None else ""
+        text = owner.stub_of(comment.required_oracle.runner) if owner is not None else ""
         place = Location(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
         folder = PurePosixPath(comment.path).parent.name or "main"

@@ -377,6 +377,19 @@ class Ecosystem(Protocol):
         assert self.tools is not None
         return Environment(ecosystem=self.name, version=self.tools.usual)
 
+    def draft(self, language: str, read: Callable[[str], str]) -> tuple[str, Environment]:  # noqa: ARG002 - most have one
+        """Return the runner of an oracle that is to be written and its environment, as a project's own files tell.
+
+        ``language`` is that of the project, and ``read`` is as in ``licences``.
+        """
+        assert self.tools is not None
+        build = self.build_commands(read)
+        return next(iter(self.runners)), Environment(ecosystem=self.name, version=self.tools.usual, build=build)
+
+    def stub_of(self, runner: str) -> str:  # noqa: ARG002 - most have one
+        """Return the text of an oracle that is to be written for a runner, which has what ``stub`` has."""
+        return self.stub
+
     def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:  # noqa: ARG002 - most need none
         """Return the commands that build a project, as far as its own files tell; None where none are needed or known.
 

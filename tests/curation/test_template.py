@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_crab import ecosystems
 from pytest_crab.curation.licences import detect_licence
 from pytest_crab.curation.locations import Location, hunk_locations, parse_location
 from pytest_crab.curation.template import draft_comments, language_of, stubs
@@ -84,9 +85,45 @@ def test_languages() -> None:
 
 
 def test_an_oracle_of_a_language_whose_tests_lie_beside_the_code_has_a_folder_and_a_name_that_runs() -> None:
-    (comment,) = draft_comments([Location(path="queue/add.go", lines=(1, 1), side=Side.RIGHT)], "go")
+    (comment,) = draft_comments([Location(path="queue/add.go", lines=(1, 1), side=Side.RIGHT)], "go", "go")
     oracle = comment.required_oracle
     assert (oracle.file, oracle.runner, oracle.folder) == ("oracles/test_c0_test.go", "go", "queue")
     ((_, text),) = stubs([comment])
     assert "package queue\n" in text
     assert "func Test_c0(t *testing.T)" in text
+
+
+@pytest.mark.parametrize(
+    ("language", "package", "runner", "end", "environment"),
+    [
+        ("javascript", "", "node", ".test.mjs", {"node": "20"}),
+        ("typescript", "", "vitest", ".test.ts", {"node": "20", "packages": ("vitest@3.0.5",)}),
+        ("typescript", '{"scripts": {"test": "node --test"}}', "node", ".test.ts", {"node": "22"}),
+        ("typescript", '{"devDependencies": {"mocha": "11.0.1"}}', "mocha", ".test.ts", {"packages": ()}),
+        (
+            "javascript",
+            '{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}',
+            "jest",
+            ".test.js",
+            {"packages": ()},
+        ),
+        ("javascript", '{"scripts": [], "dependencies": "none"}', "node", ".test.mjs", {"install": ()}),
+    ],
+)
+def test_an_oracle_has_the_runner_that_the_project_has(
+    language: str, package: str, runner: str, end: str, environment: dict[str, object]
+) -> None:
+    named, drafted = ecosystems.named("node").draft(language, lambda name: {"package.json": package}.get(name, ""))
+    (comment,) = draft_comments([Location(path="a.ts", lines=None)], language, named)
+    assert (named, comment.required_oracle.file) == (runner, f"oracles/test_c0{end}")
+    assert {key: getattr(drafted, key) for key in environment} == environment
+    ((_, text),) = stubs([comment])
+    assert ("node:test" in text, 'it("c0"' in text) == (runner == "node", runner == "mocha")
+
+
+def test_what_a_project_asks_for_is_installed_with_a_runner_that_it_has_not() -> None:
+    files = {"package.json": '{"dependencies": {"a": "1"}}', "package-lock.json": "{}"}
+    _, drafted = ecosystems.named("node").draft("typescript", lambda name: files.get(name, ""))
+    assert drafted.packages == ()
+    assert drafted.install[0].startswith("npm ci ")
+    assert drafted.install[-1].endswith(" vitest@3.0.5")

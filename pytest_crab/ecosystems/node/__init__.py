@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,9 @@ _ENDS = {"javascript": (".js", ".jsx", ".mjs", ".cjs"), "typescript": (".ts", ".
 
 #: The runners that come as packages, each with a release for an oracle of which nothing else is known.
 _INSTALLED = MappingProxyType({"jest": "29.7.0", "mocha": "11.1.0", "vitest": "3.0.5"})
+
+#: What a project's script for tests says where it has them run so, without a loader of its own.
+_SCRIPTS = MappingProxyType({**{name: rf"\b{name}\b" for name in _INSTALLED}, "node": r"\bnode --test\b"})
 
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
@@ -55,6 +59,16 @@ test("{comment}", () => {{
   throw new Error("to be written");
 }});
 """
+
+
+#: What stands in a stub for another runner, in place of what node's own has.
+_STUB_CHANGES = MappingProxyType(
+    {
+        "vitest": (('import test from "node:test"', 'import {{test}} from "vitest"'),),
+        "jest": (('import test from "node:test";\n\n', ""),),
+        "mocha": (('import test from "node:test";\n\n', ""), ('test("', 'it("')),
+    }
+)
 
 
 class Node(Ecosystem):
@@ -144,15 +158,48 @@ class Node(Ecosystem):
         """The node of this machine with what the lock names, and then with the project's own build before its tests."""
         said = manifest(tree)
         version = str(numbers(self.tools.find("").version)[0])
-        start = Environment(dockerfile=self.name, node=version, install=_install(tree, said))
+        yarns = sorted(f".yarn/releases/{path.name}" for path in (tree / ".yarn" / "releases").glob("yarn-*.cjs"))
+        start = Environment(
+            dockerfile=self.name,
+            node=version,
+            install=_install(lambda name: (tree / name).exists(), said, yarns[-1] if yarns else ""),
+        )
         yield start
-        if "build" in (said.get("scripts") or {}):
+        if "build" in _table(said, "scripts"):
             yield dataclasses.replace(start, build=("npm run build",))
 
     @override
     def start(self, runner: str) -> Environment:
         packages = (f"{runner}@{_INSTALLED[runner]}",) if runner in _INSTALLED else ()
         return Environment(dockerfile=self.name, node=self.tools.usual, packages=packages)
+
+    @override
+    def draft(self, language: str, read: Callable[[str], str]) -> tuple[str, Environment]:
+        """Take the runner that the project has its own tests run by.
+
+        Where it has none, node's own runs JavaScript, and vitest TypeScript, which node does from 22.6 on only.
+        """
+        said = _parsed(read("package.json"))
+        asked = {name for key in ("dependencies", "devDependencies") for name in _table(said, key)}
+        script = str(_table(said, "scripts").get("test", ""))
+        named = [name for name, words in _SCRIPTS.items() if re.search(words, script)]
+        is_typed = language == "typescript"
+        runner = next((name for name in (*named, *_INSTALLED) if name in asked or name in named), None)
+        runner = runner or ("vitest" if is_typed else "node")
+        start = self.start(runner)
+        if is_typed and runner == "node":
+            start = dataclasses.replace(start, node=str(STRIPPING[0]))
+        if not asked:
+            return runner, start
+        yarn = re.search(r"(?m)^yarnPath: *(\S+)", read(".yarnrc.yml"))
+        install = _install(lambda name: bool(read(name)), said, yarn[1] if yarn else "")
+        if runner in _INSTALLED and runner not in asked:
+            install += (f"npm install --no-save --ignore-scripts --no-audit --no-fund {start.packages[0]}",)
+        return runner, dataclasses.replace(start, packages=(), install=install)
+
+    @override
+    def stub_of(self, runner: str) -> str:
+        return functools.reduce(lambda text, change: text.replace(*change), _STUB_CHANGES.get(runner, ()), self.stub)
 
     @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:
@@ -183,25 +230,39 @@ class Node(Ecosystem):
 def manifest(tree: Path) -> Mapping[str, Any]:
     """Return what a tree's package.json says; nothing where it cannot be read."""
     try:
-        said = json.loads((tree / "package.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return _parsed((tree / "package.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 
 
-def _install(tree: Path, said: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what installs what a tree asks for; no package runs a script of its own."""
+def _table(said: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = said.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _install(has: Callable[[str], bool], said: Mapping[str, Any], yarn: str) -> tuple[str, ...]:
+    """Return what installs what a tree asks for; no package runs a script of its own.
+
+    ``has`` says whether the tree has a file, and ``yarn`` is where the tree has its own yarn, if it has one.
+    """
     asked = str(said.get("packageManager", "")).partition("+")[0]
-    if (tree / "pnpm-lock.yaml").exists():
+    if has("pnpm-lock.yaml"):
         package = asked if asked.startswith("pnpm@") else "pnpm@9"
         words = 'pnpm" install --frozen-lockfile --ignore-scripts'
         return (_MANAGER.format(package=package, words=words),)
-    if (tree / "yarn.lock").exists():
-        yarns = sorted(path.name for path in (tree / ".yarn" / "releases").glob("yarn-*.cjs"))
-        if yarns:
-            return (f"node .yarn/releases/{yarns[-1]} install --immutable --mode=skip-build",)
+    if has("yarn.lock"):
+        if yarn:
+            return (f"node {yarn} install --immutable --mode=skip-build",)
         words = 'yarn" install --frozen-lockfile --ignore-scripts --non-interactive'
         return (_MANAGER.format(package="yarn@1", words=words),)
-    locked = any((tree / name).exists() for name in ("package-lock.json", "npm-shrinkwrap.json"))
+    locked = any(map(has, ("package-lock.json", "npm-shrinkwrap.json")))
     command = f"npm {'ci' if locked else 'install'} --ignore-scripts --no-audit --no-fund"
     return (f"{command} || {command} --legacy-peer-deps", _BUNDLER)
