@@ -107,7 +107,9 @@ def format_dollars(amount: float | None, least: int = 2) -> str:
         return NOTHING
     if not amount:
         return f"{0:.{least}f}"
-    whole, _, decimals = f"{amount:.{max(least, 1 - math.floor(math.log10(abs(amount))))}f}".partition(".")
+    if abs(amount) >= 10 ** (1 - least):
+        return f"{amount:.{least}f}"
+    whole, _, decimals = f"{amount:.{1 - math.floor(math.log10(abs(amount)))}f}".partition(".")
     return f"{whole}.{decimals[:least]}{decimals[least:].rstrip('0')}"
 
 

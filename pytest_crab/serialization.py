@@ -35,6 +35,8 @@ _AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
 #: Texts up to so many characters are held once, however many records have them: names and labels repeat.
 _SHARED = 64
 
+_TEXTS = frozenset((str,))
+
 #: What a record takes as it is; a float may be none that can be reckoned with.
 _EXACT = (str, int, bool)
 
@@ -169,10 +171,11 @@ def _converter(kind: Any) -> _Converter:
     if origin is tuple and kinds[-1] is Ellipsis:
         return functools.partial(_list, kinds[0], _converter(kinds[0]))
     if origin is tuple:
-        return functools.partial(_tuple, tuple(map(_converter, kinds)))
+        return functools.partial(_tuple, list(kinds), tuple(map(_converter, kinds)))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _words if kinds[1] is str else functools.partial(_mapping, _converter(kinds[1]))
-    return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
+    is_enum = isinstance(kind, enum.EnumMeta)
+    return functools.partial(_member, _by_text(kind)) if is_enum else functools.partial(_scalar, kind)
 
 
 def _optional(convert: _Converter, number: bool, value: Any, problems: list[str], at: _Place) -> Any:  # noqa: FBT001
@@ -255,14 +258,16 @@ def _list(kind: Any, convert: _Converter, value: Any, problems: list[str], at: _
         return None
     if not value:
         return ()
-    if kind is str and all([type(item) is str for item in value]):  # noqa: C419 - a generator takes twice as long
+    if kind is str and _are_texts(value):
         return tuple(map(_shared, value))
     return tuple([convert(item, problems, (at, n)) for n, item in enumerate(value)])
 
 
-def _tuple(converters: tuple[_Converter, ...], value: Any, problems: list[str], at: _Place) -> Any:
+def _tuple(kinds: list[Any], converters: tuple[_Converter, ...], value: Any, problems: list[str], at: _Place) -> Any:
     if not _is_list(value, problems, at):
         return None
+    if kinds == list(map(type, value)) and float not in kinds:
+        return tuple(map(_shared, value))
     if len(value) != len(converters):
         problems.append(f"{_name(at)} has {len(value)} entries; it should have {len(converters)}")
         return None
@@ -279,26 +284,29 @@ def _mapping(convert: _Converter, value: Any, problems: list[str], at: _Place) -
 
 def _words(value: Any, problems: list[str], at: _Place) -> Any:
     """Read labels and the like; equal ones are held once, as short texts are."""
-    words = _mapping(_converter(str), value, problems, at)
-    return words if problems else _same_words(tuple(words.items()))
+    if type(value) is not dict or not _are_texts(value.values()):
+        value = _mapping(_converter(str), value, problems, at)
+    return None if value is None else _same_words(tuple(value.items()))
 
 
 @functools.lru_cache(4096)
 def _same_words(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    return dict(pairs)
+    return {_shared(str(key)): _shared(word) for key, word in pairs}
 
 
-def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: _Place) -> Any:
-    words = _by_text(kind)
+def _member(words: Mapping[str, enum.Enum], value: Any, problems: list[str], at: _Place) -> Any:
     found = words.get(value) if isinstance(value, str) else None
     if found is None:
         problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_commas(words)}")
     return found
 
 
-@functools.cache
 def _by_text(kind: type[enum.Enum]) -> Mapping[str, enum.Enum]:
     return {str(word.value): word for word in kind}
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return _TEXTS.issuperset(map(type, values))
 
 
 def _scalar(kind: Any, value: Any, problems: list[str], at: _Place) -> Any:

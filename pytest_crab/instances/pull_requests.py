@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def subject_reader(report: Path) -> Callable[[str], Subject | None]:
 
 def read_subject(report: Path, instance: str) -> Subject | None:
     """The subject of an instance in a report's folder; None if there is none. Raises BadInput."""
-    path = report / FOLDER / f"{instance}.json"
-    if Path(instance).name != instance or not path.is_file():
+    path = f"{report}/{FOLDER}/{instance}.json"
+    if "/" in instance or not os.path.isfile(path):  # noqa: PTH113 - a Path takes longer, and may raise
         return None
-    return serialization.read_file(Subject, path)
+    return serialization.read_file(Subject, Path(path))

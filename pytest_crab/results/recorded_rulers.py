@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.formats import format_count, format_dollars
@@ -42,11 +43,9 @@ def recorded_rulers(trials: Iterable[Trial]) -> dict[str, RecordedRuler]:
 
 def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
     """Return what one trial's record says of its rulers."""
-    versions = trial.versions.get("rulers")
-    named = versions if isinstance(versions, Mapping) else {}
+    named = _mapping(trial.versions.get("rulers"))
     found = {name: RecordedRuler(name=name, versions=(f"{version}",)) for name, version in named.items()}
-    calibrations = trial.versions.get(CALIBRATIONS)
-    for name, value in calibrations.items() if isinstance(calibrations, Mapping) else ():
+    for name, value in _mapping(trial.versions.get(CALIBRATIONS)).items():
         calibration = serialization.read(Calibration, value, [])
         found[name] = dataclasses.replace(
             found.get(name, RecordedRuler(name=name)), judge=True, calibration=calibration
@@ -57,6 +56,11 @@ def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
             own = found.get(name, RecordedRuler(name=name))
             found[name] = dataclasses.replace(own, judge=True, votes=used.answers, cost_usd=cost)
     return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value of JSON if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def merge_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, RecordedRuler]:

@@ -54,7 +54,7 @@ _same_found = functools.lru_cache(4096)(dict[str, int])
 
 def hit_rulers_of(trial: Trial) -> tuple[str, ...]:
     """Return the rulers of a trial that know hits: tests, location, and the other scorers on its record that do."""
-    scorers = dict.fromkeys(score.scorer for score in _own_scores(trial) if score.label != COMPARED)
+    scorers = dict.fromkeys([score.scorer for score in _own_scores(trial) if score.label != COMPARED])
     return (*BINARY, *(name for name in scorers if not similarity.is_measure(name)))
 
 
@@ -84,11 +84,13 @@ def cells_of(
         own = recorded.get(comment.id, {})
         by_place = {LOCATION: places[comment.id]} if comment.id in places else {}
         text = texts.get(comment.id)
-        values: dict[str, float | None] = {TESTS: tests.get(comment.id)}
-        values[LOCATION] = float(bool(by_place)) if told and has_place(comment, rule) else None
-        values |= {name: score.value for name, score in own.items()}
-        values |= {name: _hit_value(judge, comment.id) for name, judge in judges.items()}
-        values |= _similar(text, findings, similarities) if similarities and told else {}
+        values: dict[str, float | None] = {
+            TESTS: tests.get(comment.id),
+            LOCATION: float(bool(by_place)) if told and has_place(comment, rule) else None,
+            **{name: score.value for name, score in own.items()},
+            **{name: _hit_value(judge, comment.id) for name, judge in judges.items()},
+            **(_similar(text, findings, similarities) if similarities and told else {}),
+        }
         found = {**by_place, **_hits_by_ruler(comment.id, own, judges, findings)}
         at = next(iter(found.values())) if found and _differ(values, hit_rulers) else None
         yield Cell(
@@ -117,9 +119,9 @@ def _of(score: Score) -> bool:
     return score.unit is Unit.COMMENT
 
 
-def _own_scores(trial: Trial) -> Iterator[Score]:
-    """Yield the scores of comments by scorers that have no other name as rulers."""
-    yield from (one for one in trial.scores if _of(one) and one.scorer not in (OracleScorer.name, LOCATION))
+def _own_scores(trial: Trial) -> list[Score]:
+    """Return the scores of comments by scorers that have no other name as rulers."""
+    return [one for one in trial.scores if one.scorer not in (OracleScorer.name, LOCATION) and _of(one)]
 
 
 def _finding(score: Score, findings: Sequence[Finding]) -> int | None:

@@ -75,9 +75,10 @@ def match_by_paper(
     """
     indexes = _line_indexes(tuple(comments))
     line = {
-        at: indexes[file].numbers_at(finding.lines, most_apart)
+        at: numbers
         for at, finding in enumerate(findings)
-        if (file := (finding.path, finding.side)) in indexes
+        if (index := indexes.get((finding.path, finding.side))) is not None
+        and (numbers := index.numbers_at(finding.lines, most_apart))
     }
     semantic = {at: [number for number in numbers if same(at, number)] for at, numbers in line.items()}
     return Matches(line=tuple(largest_matching(line).items()), semantic=tuple(largest_matching(semantic).items()))
@@ -179,4 +180,4 @@ RULES: dict[str, LocationRule] = {
 
 def place_of_finding(finding: Finding) -> Place:
     """Return the place of a finding."""
-    return Place(path=finding.path, lines=finding.lines, side=finding.side)
+    return Place(finding.path, finding.lines, finding.side)

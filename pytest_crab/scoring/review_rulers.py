@@ -49,7 +49,7 @@ def match_by_place(
     findings: Sequence[Finding], comments: Sequence[Comment | ScoredComment], rule: str
 ) -> dict[str, int]:
     """Return the position of the finding that each comment is matched with by one of the RULES, by comment."""
-    places = [Place(path=each.path, lines=each.lines, side=each.side) for each in comments]
+    places = [Place(each.path, each.lines, each.side) for each in comments]
     found = [place_of_finding(finding) for finding in findings]
     matches = RULES[rule].match(found, places, lambda _finding, _comment: False)
     return {comments[comment].id: finding for finding, comment in matches.line}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.types.enums import Reason, Side, StrEnum, Unit, Verdict
 from pytest_crab.types.runs import Judgement, PartResult, TestOutcome
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,11 +202,15 @@ class CommentResult:
     @property
     def tests(self) -> tuple[TestOutcome, ...]:
         """The oracle's tests, where the scorer ran one."""
-        found = (serialization.read(TestOutcome, test, []) for test in self.score.evidence.get("tests", ()))
-        return tuple(test for test in found if test is not None)
+        return _read_each(TestOutcome, self.score.evidence.get("tests", ()))
 
     @property
     def parts(self) -> tuple[PartResult, ...]:
         """The result for each thing that the comment asks for, where these are several and the tests told."""
-        found = (serialization.read(PartResult, part, []) for part in self.score.evidence.get("parts", ()))
-        return tuple(part for part in found if part is not None)
+        return _read_each(PartResult, self.score.evidence.get("parts", ()))
+
+
+def _read_each(cls: type[T], found: Iterable[Any]) -> tuple[T, ...]:
+    """Return the records that plain data are; what is none is left out."""
+    records = [serialization.read(cls, one, []) for one in found]
+    return tuple([record for record in records if record is not None])

@@ -136,35 +136,36 @@ class Trial:
 
         None among them: not measured.
         """
-        steps = (step.usage for step in (self.review, self.revision) if step is not None)
-        return (*steps, *(own.usage for own in self.scoring.values() if not own.judge))
+        steps = [step.usage for step in (self.review, self.revision) if step is not None]
+        return (*steps, *[own.usage for own in self.scoring.values() if not own.judge])
 
     @property
     def failed_usages(self) -> tuple[Usage, ...]:
         """The usage of failed attempts, also where a later one succeeded."""
         holders = (self.review, self.revision, self)
-        return tuple(one.failed for one in holders if one is not None and one.failed is not None)
+        return tuple([one.failed for one in holders if one is not None and one.failed is not None])
 
     @lazy
     def results(self) -> tuple[CommentResult, ...]:
         """The verdicts of ``ruler``, in the order of ``comments``; none where it gives none."""
         ruler = self.ruler
         found = {score.subject: score for score in self.scores if score.scorer == ruler and score.unit is Unit.COMMENT}
-        return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
+        return tuple([CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found])
 
     @lazy
     def ruler(self) -> str | None:
         """The first scorer that gave verdicts, which decides the outcome; None: there is none."""
-        own = (score for score in self.scores if score.unit is Unit.COMMENT and score.label != COMPARED)
-        return next((score.scorer for score in own), None)
+        own = (score.scorer for score in self.scores if score.unit is Unit.COMMENT and score.label != COMPARED)
+        return next(own, None)
 
     @property
     def regressions(self) -> bool | None:
         """True if the revision broke the tests of pass_to_pass; None: not measured."""
-        values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
-        value = next(values, None)
-        return None if value is None else bool(value)
+        for score in self.scores:
+            if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS:
+                return None if score.value is None else bool(score.value)
+        return None
 
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""
-        return tuple(result for result in self.results if result.verdict is verdict)
+        return tuple([result for result in self.results if result.verdict is verdict])

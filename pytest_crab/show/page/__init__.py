@@ -148,8 +148,9 @@ class Page:
         self._charts = None
         self._rulers.add(trial)
         self._near[key] = near_words(trial)
-        self._clock.add(trial)
-        self._bars[key] = bar_of(trial)
+        bar = self._bars[key] = bar_of(trial)
+        if bar is not None:
+            self._clock.add(bar.start, bar.seconds)
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""

@@ -18,9 +18,9 @@ from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page.charts import Bar
 from pytest_crab.show.page.headline import parse_time
-from pytest_crab.show.page.rows import near
+from pytest_crab.show.page.rows import near, verdict_counts
 from pytest_crab.show.summary_tables import SummaryTable, label
-from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial, Verdict
+from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"
@@ -113,6 +113,6 @@ def bar_of(trial: Trial) -> Bar | None:
         trial=trial.id,
         start=start,
         seconds=trial.seconds,
-        counts=tuple(map([result.verdict for result in trial.results].count, Verdict)),
+        counts=verdict_counts(trial),
         steps=", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused),
     )

@@ -12,7 +12,7 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.show.headline import unmeasured_line
 from pytest_crab.show.summary_tables import label
 from pytest_crab.show.summary_text import clean_line
-from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial
+from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05
@@ -34,12 +34,9 @@ class Clock:
         self.first: datetime | None = None
         self.last: datetime | None = None
 
-    def add(self, trial: Trial) -> None:
-        """Take a trial's time in; one whose start is not on record changes nothing."""
-        started = parse_time(trial.started)
-        if started is None:
-            return
-        ended = started + timedelta(seconds=trial.seconds)
+    def add(self, started: datetime, seconds: float) -> None:
+        """Take a trial's time in."""
+        ended = started + timedelta(seconds=seconds)
         self.first = started if self.first is None else min(self.first, started)
         self.last = ended if self.last is None else max(self.last, ended)
 

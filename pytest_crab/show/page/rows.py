@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from pytest_crab.types import (
     Reason,
     Review,
     Revision,
+    ScoredComment,
     Trial,
     Usage,
     Verdict,
@@ -39,6 +41,8 @@ _NAMES = ("diff --git ", "index ", "--- ", "+++ ")
 
 #: The reasons that say no more than the verdict does.
 _SAID_BY_VERDICT = frozenset({Reason.GREEN, Reason.CORRECT, Reason.HIT, Reason.FAILED, Reason.NO_HIT})
+
+_VERDICTS = tuple(Verdict)
 
 #: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
@@ -64,7 +68,6 @@ def _safe_line(line: str) -> str:
 def index_row(trial: Trial) -> dict[str, Any]:
     """The trial in the list: what is filtered by and what is counted."""
     results = trial.results
-    verdicts = [result.verdict for result in results]
     marked = name_with_marks(trial.reviewer, trial.privileged, trial.leaky)
     return {
         "i": trial.instance,
@@ -74,11 +77,16 @@ def index_row(trial: Trial) -> dict[str, Any]:
         "p": trial.repo,
         "g": sorted({safe(result.place.category) for result in results}),
         "k": sorted({safe(result.place.kind) for result in results}),
-        "v": list(map(verdicts.count, Verdict)),
+        "v": list(verdict_counts(trial)),
         "f": None if trial.review is None else trial.review.size,
         "s": trial.seconds,
         "w": sorted({result.reason.value for result in results}),
     }
+
+
+def verdict_counts(trial: Trial) -> tuple[int, ...]:
+    """Return how often a trial has each verdict, in their order."""
+    return tuple(map([result.verdict for result in trial.results].count, _VERDICTS))
 
 
 def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[str, Any]:
@@ -172,21 +180,22 @@ def _rows(lines: Sequence[str]) -> Iterator[str]:
 
 def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Iterator[str | None]:
     """For each finding the category of the nearest comment within NEAR lines on its side of its file, else None."""
+    places = [result.place for result in results]
     for finding in findings:
         distances = [
             (distance, at)
-            for at, result in enumerate(results)
-            if (distance := _distance(finding, result)) is not None and distance <= NEAR
+            for at, place in enumerate(places)
+            if (distance := _distance(finding, place)) is not None and distance <= NEAR
         ]
-        yield results[min(distances)[1]].place.category if distances else None
+        yield places[min(distances)[1]].category if distances else None
 
 
-def _distance(finding: Finding, result: CommentResult) -> int | None:
-    if finding.path is None or (finding.path, finding.side) != (result.place.path, result.place.side):
+def _distance(finding: Finding, place: ScoredComment) -> int | None:
+    if finding.path is None or finding.path != place.path or finding.side != place.side:
         return None
-    if finding.lines is None or result.place.lines is None:
+    if finding.lines is None or place.lines is None:
         return NEAR
-    (start, end), (first, last) = finding.lines, result.place.lines
+    (start, end), (first, last) = finding.lines, place.lines
     return max(0, start - last, first - end)
 
 
@@ -289,12 +298,16 @@ def _steps(trial: Trial) -> Iterator[list[str]]:
 
 def _commands(trial: Trial) -> Iterator[list[str]]:
     """Yield the commands that show and repeat a trial, each with its purpose."""
-    again = shlex.join(["pytest", *_options(trial), f"SET/{trial.instance}/instance.yaml"])
-    name = safe(shlex.quote(str(trial.id)))
+    again = " ".join(map(_quoted, ("pytest", *_options(trial), f"SET/{trial.instance}/instance.yaml")))
+    name = safe(_quoted(str(trial.id)))
     yield ["Run it again; SET is the folder of the set, and finished steps come from the store", safe(again)]
     yield ["Show it in a terminal; add --report DIR if the report is not in .crab", f"pytest-crab show {name}"]
     yield ["Read all that was asked and said", f"pytest-crab show {name} --transcript"]
     yield ["Open a shell where its revision is applied", f"pytest-crab set shell {name}"]
+
+
+#: Trials have the same few options.
+_quoted = functools.lru_cache(1024)(shlex.quote)
 
 
 def _options(trial: Trial) -> Iterator[str]:
