@@ -85,15 +85,17 @@ def _take_added(data: dict[str, Any], problems: list[str]) -> dict[str, Any]:
 
 def has_its_files(instance: Instance) -> bool:
     """Return True if every file and folder that an instance names is still what ``load_instance`` asks for."""
-    files = validation.Files(instance.folder)
-    if instance.source.git is None and next(validation.source_faults(instance.source, files), None) is not None:
+    tree = instance.source.tree
+    if tree is not None and next(validation.folder_faults("", tree.path, Path(instance.folder)), None) is not None:
         return False
-    names = list(instance.company)
+    names = [*instance.source.files.values(), *instance.company]
     for comment in instance.comments:
-        names += [*comment.accepts, *comment.rejects]
-        names += [comment.oracle.file] if comment.oracle is not None else []
-        names += [comment.reference] if comment.reference is not None else []
-    return all(validation.is_file(name, files) for name in names)
+        names += (*comment.accepts, *comment.rejects)
+        if comment.oracle is not None:
+            names.append(comment.oracle.file)
+        if comment.reference is not None:
+            names.append(comment.reference)
+    return {validation.FILE}.issuperset(map(validation.Files(instance.folder).kind, names))
 
 
 def load_instances(root: Path) -> list[Instance]:

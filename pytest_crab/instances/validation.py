@@ -17,9 +17,7 @@ from pytest_crab.ecosystems import distributions
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.types import (
     Comment,
-    CommitSource,
     Environment,
-    GitSource,
     Isolation,
     Oracle,
     OraclePart,
@@ -105,8 +103,6 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
     key = f"source.{source.key}"
     if source.repository is not None and not _REPOSITORY.fullmatch(source.repository):
         yield f"{key}.url is {source.repository!r}; it should be https://host/owner/name without a password"
-    if isinstance(only, GitSource):
-        return
     if isinstance(only, SdistSource):
         if not _NAME.fullmatch(only.name):
             yield f"{key}.name is {only.name!r}; it should be a package's name"
@@ -114,10 +110,8 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
             yield f"{key}.version is {only.version!r}; it should be one exact version"
     elif isinstance(only, TreeSource):
         yield from folder_faults(f"{key}.path", only.path, Path(files.folder))
-    elif isinstance(only, CommitSource) and only.before is not None:
-        yield from file_faults(f"{key}.before", only.before, files)
-    yield from file_faults(f"{key}.head", only.head, files)
-    yield from file_faults(f"{key}.reference", only.reference, files)
+    for part, name in source.files.items():
+        yield from file_faults(f"{key}.{part}", name, files)
 
 
 def environment_faults(environment: Environment) -> Iterator[str]:
@@ -312,10 +306,11 @@ class Files:
     def _list(self, place: str) -> None:
         self._listed.add(place)
         with suppress(OSError), os.scandir(f"{self.folder}/{place}") as found:
-            for entry in found:
-                # most are files, which one question tells
-                kind = FILE if entry.is_file(follow_symlinks=False) else _other_kind(entry)
-                self._kinds[place + entry.name] = kind
+            # most are files, which one question tells
+            self._kinds |= {
+                place + entry.name: FILE if entry.is_file(follow_symlinks=False) else _other_kind(entry)
+                for entry in found
+            }
 
 
 def _other_kind(entry: os.DirEntry[str]) -> str:

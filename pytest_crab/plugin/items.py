@@ -148,7 +148,7 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
                 if is_file(folder / INSTANCE_FILE):
                     yield InstanceFolder.from_parent(self, path=folder, name=name)
             return
-        items = self.config.stash[_ITEMS]
+        items, hooks = self.config.stash[_ITEMS], self.ihook
         with items.gc_frozen(), instance_cache(self.path, items.store) as index:
             for name in names:
                 inner = f"{name}/{INSTANCE_FILE}"
@@ -160,7 +160,7 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
                     if is_file(file.path):  # asked only now: nearly every folder of a set has one
                         yield file
                 else:
-                    yield from items_of(instance, file)
+                    yield from items_of(instance, file, hooks)
 
 
 @contextmanager
@@ -195,7 +195,7 @@ class InstanceFile(ParentHooksMixin, pytest.File):
         for instance in self.config.hook.pytest_crab_load_instances(path=self.path, config=self.config) or ():
             items.claim(instance, self.path)
             if self.path.name == INSTANCE_FILE:
-                yield from items_of(instance, self)
+                yield from items_of(instance, self, self.ihook)
             else:
                 yield NamedInstance.from_parent(self, name=instance.id, instance=instance)
 
@@ -215,11 +215,11 @@ class NamedInstance(ParentHooksMixin, pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the instance's items."""
-        return items_of(self.instance, self)
+        return items_of(self.instance, self, self.ihook)
 
 
-def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.Item]:
-    """Yield an item per reviewer and repeat, and those that other plugins make."""
+def items_of(instance: Instance, parent: pytest.Collector, hooks: Any) -> Iterator[pytest.Item]:
+    """Yield an item per reviewer and repeat, and those that other plugins make; ``hooks`` are those of the parent."""
     items = parent.config.stash[_ITEMS]
     for reviewer, named in items.reviewers.items():
         for repeat in range(1, items.repeats + 1):
@@ -228,7 +228,7 @@ def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.It
                 parent, name=trial_id.item_name, instance=instance, trial_id=trial_id, named=named
             )
             yield item
-    for others in parent.ihook.pytest_crab_make_items(instance=instance, parent=parent):
+    for others in hooks.pytest_crab_make_items(instance=instance, parent=parent):
         yield from others or ()
 
 
@@ -240,10 +240,12 @@ def loaded_by_others(config: pytest.Config) -> bool:
 def mark(item: pytest.Item, instance: Instance, comments: Iterable[Comment]) -> None:
     """Give an item one marker for each of these comments, or one for a clean pull request, for -m."""
     of_all = (instance.repo, instance.language, instance.provenance)
-    for one in comments:
-        item.add_marker(_marker(one.category, one.kind, tuple(one.labels.items()), one.id, *of_all))
+    found = [_marker(one.category, one.kind, tuple(one.labels.items()), one.id, *of_all) for one in comments]
     if instance.clean:
-        item.add_marker(_marker(None, None, (("clean", "yes"),), "", *of_all))
+        found.append(_marker(None, None, (("clean", "yes"),), "", *of_all))
+    item.own_markers += [one.mark for one in found[:-1]]
+    for last in found[-1:]:  # which makes a keyword of their name too; once is enough
+        item.add_marker(last)
 
 
 @functools.lru_cache(maxsize=1024)

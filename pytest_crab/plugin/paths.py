@@ -28,7 +28,7 @@ _SHARED = rb"""\bpath["']?\s*:\s*["']?\.\./([^/"'\n,}]+)"""
 _TREES = pytest.StashKey[dict[Path, set[bytes]]]()
 
 
-def is_file(path: Path) -> bool:
+def is_file(path: Path | str) -> bool:
     """Return whether a file exists; False, where a Path raises, for a name that is too long or not accessible."""
     return os.path.isfile(path)  # noqa: PTH113
 
@@ -122,7 +122,7 @@ def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
                     yield entry.name
             elif (
                 not entry.name.startswith((".", "__"))
-                and not is_file(Path(entry.path, INSTANCE_FILE))
+                and not is_file(f"{entry.path}/{INSTANCE_FILE}")  # a Path for each takes longer
                 and not is_shared(Path(entry.path), config)
             ):
                 yield entry.name

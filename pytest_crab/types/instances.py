@@ -142,13 +142,19 @@ class Source:
         return None if of is None else of.url
 
     @property
-    def diffs(self) -> Mapping[str, str]:
-        """The diffs that make the pull request, by their key; none where commits or whole files do."""
-        if isinstance(self.only, (GitSource, SnippetSource)):
+    def files(self) -> Mapping[str, str]:
+        """The files of the instance that make the pull request, by their key; none where commits do."""
+        only = self.only
+        if isinstance(only, GitSource):
             return {}
         before = self.commit.before if self.commit is not None else None
-        own = {"head": self.only.head, "reference": self.only.reference}
+        own = {"head": only.head, "reference": only.reference}
         return own if before is None else {"before": before, **own}
+
+    @property
+    def diffs(self) -> Mapping[str, str]:
+        """Those of them that are diffs, and no whole files."""
+        return {} if self.snippet is not None else self.files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
