@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pytest_crab.curation.oracle_forms import OracleForm, WrittenFile, form_of, nearest
+from pytest_crab.ecosystems.files_of_tests import may_have_tests
 
 TEST = 'package a\n\nimport "testing"\n\nfunc TestB(t *testing.T) {}\n'
 
@@ -31,6 +32,12 @@ def test_the_nearest_file_of_tests_has_the_name_else_is_a_test_by_its_own_name(p
         "core/src/test/JsonWriterTest.java",
     ]
     assert nearest(paths, place)[0] == first
+
+
+def test_a_module_of_unit_tests_in_rust_is_a_file_of_tests() -> None:
+    """One that is called test may be a program's own command."""
+    assert may_have_tests("src/map/tests.rs")
+    assert not may_have_tests("src/test.rs")
 
 
 def go() -> OracleForm:

@@ -65,6 +65,7 @@ class Rust(Ecosystem):
     linter = LINTER
     grammars = MappingProxyType({".rs": Grammar("tree_sitter_rust", tests=_TESTS)})
     names = Names(
+        tests=r"^tests\.rs$",
         running=r"build\.rs",
         dependencies=r"Cargo\.toml",
         variables=r"RUSTC(?:_\w+)?|RUSTUP_\w+|CARGO_(?:HOME|TARGET_DIR|BUILD_\w+|TARGET_\w+_RUNNER)",
