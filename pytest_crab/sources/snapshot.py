@@ -58,10 +58,19 @@ class GitSnapshot(Snapshot):
         return _diff_to_read(self.public, self.base_tree, self.head_tree)
 
     def apply(self, diff: str, onto: str | None = None) -> str:
-        """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
+        """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words.
+
+        Diffs from head stand beside each other where they change other lines: of the lines around a change, which an
+        earlier diff may have changed, one on each side is enough.
+        """
         with self._sound():
             onto = onto or self.head_tree
-            tree = apply(self.private, diff, onto)
+            try:
+                tree = apply(self.private, diff, onto)
+            except DiffRejected:
+                if onto == self.head_tree:
+                    raise
+                tree = apply(self.private, diff, onto, "-C1")
             revision_limits.require_modest_diff(self.private, self.head_tree, tree, diff, onto)
             return tree
 
