@@ -205,7 +205,7 @@ def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
     parts += [f"instances by environment source: {counts}"] if counts else []
     skipped = len(certificates) - len(reached)
     parts += [f"{format_count(skipped, 'instance')} skipped"] if skipped else []
-    parts += [f"{without} instances have no oracle"] if without else []
+    parts += [f"{format_count(without, 'instance')} without an oracle"] if without else []
     click.echo("; ".join(parts))
 
 

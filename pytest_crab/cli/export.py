@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.curation import set_rows
-from pytest_crab.formats import format_names
+from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.loading import load_instances
 from pytest_crab.results.files import read_trials, write_report_file
 from pytest_crab.results.loading import load_summary, trials_file
@@ -81,7 +81,7 @@ def export_set(place: Path, out: Path, *, as_parquet: bool) -> None:
         raise click.ClickException(f"parquet needs pyarrow ({error}); install pytest-crab[frames]") from error
     except (OSError, UnicodeDecodeError) as error:
         raise click.ClickException(f"{out} cannot be written: {error}") from error
-    click.echo(f"{out}: {len(instances)} instances")
+    click.echo(f"{out}: {format_count(len(instances), 'instance')}")
 
 
 def _write_table(name: str, report: Path, out: Path) -> None:

@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except CrabError as error:
             raise click.ClickException(str(error)) from error
-        except BrokenPipeError:  # nobody reads on, and click ends without a word
+        except BrokenPipeError:  # the reader has ended, and click ends without a word
             raise
         except OSError as error:
             raise click.ClickException(f"this machine {describe_os_error(error)}") from error

@@ -47,7 +47,7 @@ def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:
     oracles = [(one.instance, comment) for one in found for comment in one.instance.with_oracles]
     bare = sum(not one.instance.with_oracles for one in found)
     repos = {one.instance.repo for one in found}
-    without = f", {bare} instances without an oracle" if bare else ""
+    without = f", {format_count(bare, 'instance')} without an oracle" if bare else ""
     clean = sum(one.instance.clean for one in found)
     without += f", {clean} of them clean" if clean else ""
     instances, projects = format_count(len(found), "instance"), format_count(len(repos), "repository")

@@ -21,9 +21,8 @@ def rewrite(instance: Instance) -> None:
     The file is replaced in one step, and only by one that loads as this instance. Raises BadInput if it would not.
     """
     path = Path(instance.folder, FILE)
-    before = path.read_text("utf-8-sig")
+    text = path.read_text("utf-8-sig")
     wanted = instance_yaml(instance)
-    text = before
     known = load_instance(path)
     for key in ("environment", "tags"):
         if getattr(known, key) != getattr(instance, key):
@@ -32,17 +31,16 @@ def rewrite(instance: Instance) -> None:
     for comment in instance.with_oracles:
         if comment.required_oracle.isolation is Isolation.PROCESS and comment.oracle != oracles.get(comment.id):
             text = _with_isolation(text, comment.required_oracle.file)
-    replace_text(path, text)
     try:
-        same = dataclasses.replace(load_instance(path), folder=instance.folder) == instance
+        same = dataclasses.replace(load_instance(path, text.encode()), folder=instance.folder) == instance
         problems = (
             [] if same else ["its environment, or an oracle that is isolated, is not on lines of its own; it should be"]
         )
     except BadInput as error:
         problems = list(error.problems)
     if problems:
-        replace_text(path, before)
         raise BadInput(str(path), [f"the result was not written: {problem}" for problem in problems])
+    replace_text(path, text)
 
 
 def _with_isolation(text: str, file: str) -> str:

@@ -88,9 +88,12 @@ def test_a_file_that_would_be_another_instance_is_left_as_it_was(tmp_path: Path)
     text += BEFORE.splitlines()[-1] + ",\ncomments: [{id: c0, path: shop.py, body: x, category: functional,\n"
     text += "  kind: behavioral, oracle: test_c0.py}]}\n"
     wanted = other(written(tmp_path, text))
+    file = Path(wanted.folder) / "instance.yaml"
+    before = file.stat().st_ino
     with pytest.raises(BadInput, match="the result was not written"):
         rewrite(wanted)
-    assert (Path(wanted.folder) / "instance.yaml").read_text() == text
+    assert file.read_text() == text
+    assert file.stat().st_ino == before  # not even for a moment was it another
 
 
 @pytest.mark.parametrize(

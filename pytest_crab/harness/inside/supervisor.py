@@ -57,7 +57,7 @@ class Supervisor:
         signal.set_wakeup_fd(wake)
         self.kept = set(os.listdir(job["scratch"]))
         self.stuck = None  # why no run may begin any more
-        self.printed = None  # the end of what the run has printed so far; None: nobody asks for it
+        self.printed = None  # the end of what the run has printed so far; None: it is not asked for
         self.quoted = {}  # what failed tests of the run say, where what is printed is asked for
         self.folder = ""
         self.installed = {}  # what the install of the tree as it is now made

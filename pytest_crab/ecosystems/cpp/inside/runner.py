@@ -108,7 +108,7 @@ SYMBOLS = (
 C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void\s+(test\w*)\s*\(\s*(?:void)?\s*\)\s*\{")
 PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
-#: What the linker says of functions of the C library, which it is asked for, and nobody else wants to know.
+#: What the linker says of functions of the C library, which the harness asks it for: no error of the build.
 TRACED = re.compile(r"(?m)^\S*ld\S*: \S+: (?:definition of|reference to) \S+\n")
 #: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
 MARK = re.compile(r'(?m)^# \d+ "((?:[^"\\]|\\.)*)" ([12])(?: [34])*$|^#(?:define|undef) (\w+)')
