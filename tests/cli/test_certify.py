@@ -375,11 +375,11 @@ def test_an_audit_is_run_once_and_recorded_in_the_lock() -> None:
     assert check("--lock").exit_code == 0
     first = check("--audit", "--runtime=local")
     assert first.exit_code == 0, first.output
-    assert first.output.startswith("1 oracle audited")
+    assert "1 oracle audited" in first.output
     assert json.loads(Path("set/crab.lock").read_text())["audits"].keys() == {"a"}
-    assert check("--audit").output.startswith("0 oracles audited")
+    assert "0 oracles audited" in check("--audit").output
     assert check("--lock").exit_code == 0
-    assert check("--audit").output.startswith("0 oracles audited")
+    assert "0 oracles audited" in check("--audit").output
 
 
 @pytest.mark.slow(reason="an oracle is audited twice")
