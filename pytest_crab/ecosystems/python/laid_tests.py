@@ -36,6 +36,10 @@ class NoTestRan(Exception):
     pass
 
 
+class ChangedTests(Exception):
+    pass
+
+
 def run():
     for path, text in FILES.items():
         if os.path.dirname(path):
@@ -52,6 +56,9 @@ def run():
         environ = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
         environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the project's tests may need the environment's plugins
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
+        for path, text in FILES.items():
+            if not os.path.isfile(path) or open(path, "rb").read() != text.encode("utf-8"):
+                raise ChangedTests()  # the project's code wrote other tests
         if not os.path.exists(report):
             raise NoReportWritten()
         return {{name_of(case): state_of(case) for case in ElementTree.parse(report).iter("testcase")}}
