@@ -44,6 +44,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.formats import format_count
 from pytest_crab.instances.files import file_digest, write_files
 from pytest_crab.instances.validation import variable_faults
 from pytest_crab.model_access import Services
@@ -272,7 +273,7 @@ class OracleWriting(Proposing, Stage):
         asked = as_data(self._all_instructions(proving), facts)
         found = self.propose(asked, self._verify(proving, ()), proving.services, context)
         if isinstance(found, str):
-            return f"no oracle in {self.attempts} attempts: {one_line(found, LONGEST_REASON)}"
+            return f"no oracle in {format_count(self.attempts, 'attempt')}: {one_line(found, LONGEST_REASON)}"
         return self._judge(found, facts, proving, context)
 
     def _verify(

@@ -120,7 +120,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     assert not any("# the edge" in text for asked in provider.asked[2:] for text in texts(asked))
     short = writing(Regime.SAW_FIX, attempts=1).run(candidate, context)
     assert isinstance(short, PullCandidate)
-    assert short.dropped["c0"].startswith("no oracle in 1 attempts: the oracle is green at head")
+    assert short.dropped["c0"].startswith("no oracle in 1 attempt: the oracle is green at head")
     ready = Path("ready", candidate.id, "test_c0.py")
     ready.parent.mkdir(parents=True)
     by_hand = OracleWriting(ready="ready")
