@@ -87,8 +87,8 @@ def _together(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
             if len(choice) > 1:
                 earlier = ", ".join(choice[:-1])
                 yield (
-                    f"{choice[-1]} does not apply after {earlier} ({error}); references should go together: make one "
-                    "diff of what changes the same lines, and name it for each of these comments"
+                    f"{choice[-1]} does not apply after {earlier} ({error}); references should go together: where they "
+                    "change other lines, make both with fewer lines around (git diff -U1)"
                 )
     ends = {trees[choice] for choice in trees if len(choice) == max(map(len, trees))}
     if len(ends - {None}) > 1:

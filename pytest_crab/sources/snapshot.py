@@ -58,19 +58,10 @@ class GitSnapshot(Snapshot):
         return _diff_to_read(self.public, self.base_tree, self.head_tree)
 
     def apply(self, diff: str, onto: str | None = None) -> str:
-        """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words.
-
-        Diffs from head stand beside each other where they change other lines: of the lines around a change, which an
-        earlier diff may have changed, one on each side is enough.
-        """
+        """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
         with self._sound():
             onto = onto or self.head_tree
-            try:
-                tree = apply(self.private, diff, onto)
-            except DiffRejected:
-                if onto == self.head_tree:
-                    raise
-                tree = apply(self.private, diff, onto, "-C1")
+            tree = apply(self.private, diff, onto)
             revision_limits.require_modest_diff(self.private, self.head_tree, tree, diff, onto)
             return tree
 

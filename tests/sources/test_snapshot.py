@@ -44,28 +44,6 @@ def test_a_tree_is_changes_and_a_diff_away_from_head(snapshot: GitSnapshot) -> N
     assert snapshot.diff(snapshot.head_tree) == ""
 
 
-def numbered(*others: int) -> str:
-    """The diff that adds the numbers 1 to 8 as a file, those of ``others`` as another word."""
-    text = "".join("+x\n" if number in others else f"+{number}\n" for number in range(1, 9))
-    return NEW.format("n", "100644").replace("@@ -0,0 +1 @@\n+x\n", f"@@ -0,0 +1,8 @@\n{text}")
-
-
-@pytest.mark.parametrize(("second", "fits"), [(5, True), (4, False)], ids=["a line between", "the next line"])
-def test_diffs_that_change_other_lines_apply_after_each_other(
-    snapshot: GitSnapshot, second: int, *, fits: bool
-) -> None:
-    plain = snapshot.apply(numbered())
-    one, other = (snapshot.diff(snapshot.apply(numbered(number)), plain) for number in (3, second))
-    if not fits:
-        with pytest.raises(DiffRejected):
-            snapshot.apply(other, snapshot.apply(one, plain))
-        return
-    both = snapshot.apply(numbered(3, second))
-    assert (
-        snapshot.apply(other, snapshot.apply(one, plain)) == both == snapshot.apply(one, snapshot.apply(other, plain))
-    )
-
-
 def test_an_empty_diff_changes_nothing(snapshot: GitSnapshot) -> None:
     assert snapshot.apply("") == snapshot.head_tree
     assert snapshot.apply("\n", onto=snapshot.reference_tree) == snapshot.reference_tree
