@@ -33,6 +33,10 @@ _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
+class UnreadableDiff(ValueError):
+    """A text is no git diff; the message says where."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
     """One file of a diff. A binary file has no lines."""
@@ -118,7 +122,7 @@ def parse(diff: str) -> tuple[ChangedFile, ...]:
     """Return the files that ``diff`` changes, in its order. Raises ValueError where it is not a git diff."""
     files = tuple(file for file, _ in _read(diff))
     if not files and diff.strip():
-        raise ValueError("not a git diff: it names no file")
+        raise UnreadableDiff("not a git diff: it names no file")
     return files
 
 
@@ -252,12 +256,12 @@ def _read(diff: str) -> Iterator[tuple[ChangedFile, PatchedFile]]:
     for part in split_files(diff):
         named = part.text.startswith("diff --git ")
         if named and part.old is None and part.new is None:
-            raise ValueError(f"not a git diff: no file is named by {part.text.partition(chr(10))[0][:200]!r}")
+            raise UnreadableDiff(f"not a git diff: no file is named by {part.text.partition(chr(10))[0][:200]!r}")
         body = [text for text in _BODY.split(part.text, maxsplit=1)[1:] if text.startswith("@@")]
         try:
             files = PatchSet("".join(("--- a/file\n+++ b/file\n", *body)) if named else part.text)
         except UnidiffParseError as error:
-            raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+            raise UnreadableDiff(f"not a git diff: {str(error)[:200]}") from None
         for at, file in enumerate(files or ([PatchedFile()] if named else [])):
             yield (_changed_file(file, part) if named and at == 0 else _plain_file(file)), file
 

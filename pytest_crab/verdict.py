@@ -106,15 +106,17 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
 
 
 def _wrong_parts(proof: Proof, head: Run, written: Sequence[OraclePart]) -> Iterator[str]:
-    """Yield a reason for each name that no test has, part that is not red at head, and test that is not in one part."""
+    """Yield a reason for each part that is not red at head, and for each test of the concern that is not in one."""
     failed = {test.id for test in head.tests if test.outcome == "failed"}
     for number, (part, asked) in enumerate(zip(proof.parts, written, strict=True), 1):
+        if not failed.isdisjoint(part.tests):
+            continue
         alone = {name: OraclePart(asks=part.asks, tests=(name,)) for name in asked.tests}
         unknown = [name for name, one in alone.items() if not any(map(one.has, proof.expected))]
         if unknown:
             known = ", ".join(proof.expected[:_MOST_NAMED])
             yield f"has no test {unknown[0]!r}, which {_part_name(proof, number)} ({part.asks}) names; it has {known}"
-        elif failed.isdisjoint(part.tests):
+        else:
             yield f"is not red on head for {_part_name(proof, number)} ({part.asks}): none of its tests failed"
     for name in proof.expected:
         count = sum(name in part.tests for part in proof.parts)

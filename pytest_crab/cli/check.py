@@ -210,7 +210,7 @@ def _lack_of_tests(instance: Instance, comment: Comment) -> str | None:
         if owner is not None and (why := owner.unreadable(text.encode())) is not None:
             return f"({oracle.file}) cannot be read: {why}"
         if not code_parts.of(oracle.file).tests_of(text):
-            return f"({oracle.file}) has no test that {oracle.runner} would run; pytest-crab set certify runs it"
+            return f"({oracle.file}) has no test that can be told here; certify says whether {oracle.runner} finds one"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -14,6 +15,10 @@ from pytest_crab.registry import Subcommand, load
 
 #: The subcommands below the headings of the help.
 Sections = Mapping[str, Mapping[str, Subcommand]]
+
+
+#: What the system answers to a call that is wrong, whatever the machine: such an error keeps its traceback.
+_DEFECTS = frozenset((None, errno.EBADF, errno.EINVAL))
 
 
 class LazyGroup(click.Group):
@@ -64,6 +69,8 @@ class LazyGroup(click.Group):
         except BrokenPipeError:  # the reader has ended, and click ends without a word
             raise
         except OSError as error:
+            if error.filename is None and error.errno in _DEFECTS:
+                raise
             raise click.ClickException(f"this machine {describe_os_error(error)}") from error
 
     def resolve_command(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from typing_extensions import override
 
 from pytest_crab.curation.stages import COLLECT, CurationContext, Rejection, Stage
+from pytest_crab.diffs import UnreadableDiff
 from pytest_crab.types import PullCandidate
 
 #: The most characters of a diff that a candidate may have: what is larger is no review of a change.
@@ -34,7 +35,7 @@ class CandidateSource(Protocol):
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the candidate with source, diff, comments and activity.
 
-        Raises CrabError on an outage, and ValueError for a diff that is none.
+        Raises CrabError on an outage, and UnreadableDiff.
         """
 
 
@@ -56,7 +57,7 @@ class Collection(Stage):
         assert self.source is not None
         try:
             found = self.source.complete(candidate, context)
-        except ValueError as error:
+        except UnreadableDiff as error:
             return Rejection(reason="the diff cannot be read", detail=str(error))
         if isinstance(found, PullCandidate) and len(found.diff) > LONGEST_DIFF:
             return Rejection(

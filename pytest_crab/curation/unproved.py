@@ -20,7 +20,7 @@ from pytest_crab.runtimes.build_failures import why
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_of
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
-from pytest_crab.text import escape_controls
+from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 from pytest_crab.verdict import safe_name
@@ -30,6 +30,9 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 
 #: How an oracle ends that does not build with the tree, whichever compiler says so.
 _UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule", "MissingPackage"})
+
+#: A line in a compiler's own words: the lines of code that it shows are indented, or begin with their number or a bar.
+_OWN_WORDS = re.compile(r"[^\s\d|]")
 
 #: The words of so many failed tests are shown for each state.
 _SAID = 3
@@ -128,9 +131,14 @@ def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[Sta
             run = run_of(context, OracleRequest(comment=comment, tree=trees[state.role]))
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 told = last_lines(context, dataclasses.replace(run, printed=True))
-                told = why(told) if state.role is Role.REFERENCE else told
+                told = _telling_line(told) if state.role is Role.REFERENCE else told
                 words = escape_controls(json.dumps(told, ensure_ascii=False))
                 yield f"on {state.name} its runner ends with: {words}"
+
+
+def _telling_line(told: str) -> str:
+    """Return the line that tells why a build failed, without code, which would be that of the fix."""
+    return output_lines(why("\n".join(filter(_OWN_WORDS.match, output_lines(told)))))[0]
 
 
 def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Sequence[str]) -> str:

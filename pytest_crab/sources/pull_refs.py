@@ -333,7 +333,8 @@ class PullRefs:
         """Return the commit whose message does not name a pull request, and which has its files all the same."""
         base = [] if head in self._history else self._run("merge-base", head, "HEAD", fine=(0, 1)).split()
         found = commit_with_files(self._git, "HEAD", base[0], head) if base else None
-        return None if found is None else (self._history[found], "squash")
+        commit = None if found is None else self._history[found]
+        return None if commit is None or commit.pull is not None else (commit, "squash")
 
     def _authorship(self, sha: str) -> tuple[str, str, str]:
         email, time, subject = (

@@ -216,12 +216,17 @@ def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: 
             if named.search(subject):
                 return sha
     found = None if brought else commit_with_files(git, _ONTO, _base(git, line, tip), tip)
-    if found is None:
+    if found is None or (wanted.number is not None and _names_a_number(git.line("log", "-1", "--format=%s", found))):
         raise SourceError(
             "what was merged cannot be found in the main line's history; name the commit in which the comments are "
             "resolved with --merged"
         )
     return found
+
+
+def _names_a_number(subject: str) -> bool:
+    """Return whether the subject of a merge or a squash says of which pull request it is."""
+    return (_MERGE.match(subject) or _SQUASH.search(subject)) is not None
 
 
 def _is_later(git: Git, base: str, head: str, merged: str) -> bool:

@@ -29,7 +29,8 @@ def commit_with_files(git: Git, main: str, base: str, tip: str) -> str | None:
     for token in log:
         if token.startswith(":"):
             path = next(log)
-            (apart.discard if _file(token) == wanted[path] else apart.add)(path)
+            if path in wanted:  # git also tells of the files of a folder that had this name
+                (apart.discard if _file(token) == wanted[path] else apart.add)(path)
         elif not apart:
             break
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import click
@@ -33,6 +34,18 @@ def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path: Path, monkeyp
     done = CliRunner().invoke(group, ["read"])
     assert (done.exit_code, done.exception.__class__) == (1, SystemExit)
     assert "No such file or directory: nowhere" in done.output
+
+
+class _Wrong(LazyGroup):
+    """A group with one command, which asks for what no machine has."""
+
+    def load(self, name: str, command: Subcommand) -> click.Command:
+        return click.Command(name, callback=io.StringIO().fileno)
+
+
+def test_a_call_that_is_wrong_on_each_machine_keeps_its_traceback() -> None:
+    group = _Wrong("crab", sections=lambda: {"All": {"ask": Subcommand("", "")}})
+    assert isinstance(CliRunner().invoke(group, ["ask"]).exception, io.UnsupportedOperation)
 
 
 def test_settings_that_are_no_text_are_an_error_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

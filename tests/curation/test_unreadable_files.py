@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from pytest_crab import ecosystems
-from pytest_crab.curation.certify import _runs_near
+from pytest_crab.curation.certify import _tests_in
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.filter import comment_questions
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.oracle_writing import _ready_text
 from pytest_crab.curation.pipeline import Fate, run_candidate, walk
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.diffs import UnreadableDiff, touched_paths
 from pytest_crab.errors import BadInput, SourceError
-from pytest_crab.instances import own_tests
 from pytest_crab.instances.files import oracle_source, write_files
 from pytest_crab.scoring.steps import StepCache
 from pytest_crab.store import FileStore
@@ -28,7 +27,6 @@ from pytest_crab.types import (
     Comment,
     GitSource,
     Instance,
-    Kind,
     Oracle,
     PullCandidate,
     PullRequestFacts,
@@ -63,7 +61,7 @@ class _Torn(CandidateSource):
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        raise ValueError("not a git diff: it names no file")
+        raise UnreadableDiff("not a git diff: it names no file")
 
 
 class _FullDisk(Stage):
@@ -81,6 +79,11 @@ class _FullDisk(Stage):
 def test_a_diff_that_is_none_rejects_its_pull_request(tmp_path: Path) -> None:
     found = Collection(source=_Torn(), known={}).run(pull(), context_in(tmp_path))
     assert found == Rejection(reason="the diff cannot be read", detail="not a git diff: it names no file")
+
+
+def test_texts_that_are_no_diff_say_so() -> None:
+    with pytest.raises(UnreadableDiff):
+        touched_paths(TORN)
 
 
 def test_a_candidate_whose_diff_is_none_is_still_asked_about() -> None:
@@ -123,18 +126,6 @@ def test_an_oracle_in_another_encoding_is_named(
         _ready_text(tmp_path / "test_c0.py")
 
 
-def test_a_file_of_tests_that_cannot_be_read_runs_none(tmp_path: Path) -> None:
-    go = ecosystems.of_language("go")
-    own = {"cart/own_test.go": "package cart\n\nfunc TestOwn(t *testing.T) {}\n"}
-    (tmp_path / "oracle").write_text(own_tests.dump(own, ["TestOwn"], ()))
-    oracle = Oracle(file="oracle", runner=str(go.tests_runner))
-    snapshot = SimpleNamespace(
-        reference_tree="tree",
-        tracked=lambda: ["cart/cart_test.go"],
-        read=lambda _tree, _path: b"package cart\n\nfunc (((\n",
-    )
-    environment = SimpleNamespace(timeout=1)
-    instance = SimpleNamespace(folder=tmp_path, required_environment=environment)
-    context: Any = SimpleNamespace(instance=instance, snapshot=snapshot)
-    comment = Comment(id="c0", path="cart/cart.go", body="It.", kind=Kind.BEHAVIORAL, oracle=oracle)
-    assert not _runs_near(context, go, comment)
+def test_a_file_of_tests_that_cannot_be_read_has_none_that_are_known() -> None:
+    snapshot: Any = SimpleNamespace(reference_tree="tree", read=lambda _tree, _path: b"package cart\n\nfunc (((\n")
+    assert _tests_in(snapshot, "cart/cart_test.go") == ()

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.ruby
 
 ADD = "module Ledger\n  def self.add(a, b)\n    a + b\n  end\nend\n"
 BAD = ADD.replace("a + b", "a - b")
+LACKING = ADD.replace("a + b", "a.frob(b) # secret")
 SUMS = {
     "rspec": 'require "ledger"\n\nRSpec.describe Ledger do\n  it "adds" do\n'
     "    expect(Ledger.add(1, 2)).to eq 3\n  end\nend\n",
@@ -102,6 +103,9 @@ def test_what_failed_tests_say_is_told_where_it_is_asked_for(ruby: RubyBench, ru
     oracle, bad = Oracle(file=f"oracles/test_c0_{FOLDERS[runner]}.rb", runner=runner), changed("lib/ledger.rb", BAD)
     assert "-1" in ruby.bench.quoted(oracle, SUMS[runner], bad)[TESTS[runner]]
     assert "test_c0" in ruby.bench.quoted(oracle, SUMS[runner].removesuffix("end\n"), bad)["session"]
+    said = ruby.bench.quoted(oracle, SUMS[runner], changed("lib/ledger.rb", LACKING))[TESTS[runner]]
+    assert "frob" in said
+    assert "secret" not in said  # which Ruby's own message shows as the line of code
     assert "nosuchgem" in ruby.bench.quoted(oracle, 'require "nosuchgem"\n', bad)["session"]
 
 

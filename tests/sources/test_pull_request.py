@@ -124,6 +124,25 @@ def test_files_that_the_main_line_changed_otherwise_tell_no_squash(upstream: Ups
         found(tmp_path, number=7, head=upstream.head)
 
 
+def test_a_squash_that_names_another_pull_request_is_not_its_merge(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.git("merge", "--quiet", "--squash", "two")
+    upstream.commit("Rewrite all (#8)", {})
+    with pytest.raises(SourceError, match="with --merged"):
+        found(tmp_path, number=7, head=upstream.head)
+
+
+def test_a_squash_that_puts_a_folder_in_the_place_of_a_file_is_found(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.git("checkout", "--quiet", "two")
+    upstream.git("rm", "--quiet", "other.py")
+    (upstream.folder / "other.py").mkdir()
+    upstream.git("update-ref", "refs/pull/7/head", upstream.commit("A folder", {"other.py/two.py": "\n"}))
+    upstream.git("checkout", "--quiet", "main")
+    upstream.git("revert", "--no-edit", "HEAD")
+    upstream.git("merge", "--quiet", "--squash", "two")
+    merged = upstream.commit("Add a two that is two", {"other.py/three.py": "\n"})
+    assert found(tmp_path, number=7, head=upstream.head).merged == merged
+
+
 @pytest.mark.parametrize("known", ["head", "number and head"])
 @pytest.mark.parametrize("squashed", [True, False])
 def test_the_title_of_a_later_fix_is_not_that_of_the_pull_request(

@@ -109,7 +109,7 @@ C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void\s+(test\w*)\s*\(\s*(?:void)?\s*
 PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
 #: What the linker says of functions of the C library, which the harness asks it for: no error of the build.
-TRACED = re.compile(r"(?m)^\S*ld\S*: \S+: (?:definition of|reference to) \S+\n")
+TRACED = re.compile(r"\S+: \S+: (?:definition of|reference to) \S+$")
 #: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
 MARK = re.compile(r'(?m)^# \d+ "((?:[^"\\]|\\.)*)" ([12])(?: [34])*$|^#(?:define|undef) (\w+)')
 OF_FRAMEWORK = re.compile(r"(?i)gtest|gmock|googletest|googlemock|doctest|catch2?")
@@ -192,7 +192,7 @@ def read_text(path):
 def unbuilt(host, spec, data):
     """Return the report of a compiler or linker that failed: no test ran."""
     text = data.decode("utf-8", "replace")
-    host.quote("session", TRACED.sub("", text))
+    host.quote("session", "\n".join(line for line in text.split("\n") if not TRACED.match(line)))
     text = text[: host.TEXT]
     if "Killed signal terminated program" in text:
         return {"signal": int(signal.SIGKILL)}, None
@@ -375,7 +375,8 @@ def read(host, spec, name, word, data, code):
             label = " > ".join(path)[: host.TEST]
             used[label] = used.get(label, 0) + 1
             tests.append(outcome(label, state, "Failed" if state == "failed" else None))
-            host.quote(label, text)
+            if state == "failed":
+                host.quote(label, text)
     twice = {"oracle:" + label for label, count in used.items() if count > 1}
     return host.completed(tests, all(wires.values()), twice), None
 

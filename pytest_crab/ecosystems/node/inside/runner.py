@@ -452,7 +452,8 @@ def report(host, spec, entries):
         label = "session" if loading else " > ".join(path)[: host.TEST]
         used[label] = used.get(label, 0) + 1
         label += " #%d" % used[label] if used[label] > 1 else ""
-        host.quote(label, text)
+        if loading or outcome == "failed":
+            host.quote(label, text)
         exception, where = describe(spec, text[: host.TEXT]) if outcome == "failed" else (None, None)
         tests.append({"id": label, "outcome": "error" if loading else outcome, "exception": exception, "where": where})
     count = len(spec["wires"])

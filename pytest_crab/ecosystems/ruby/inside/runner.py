@@ -80,7 +80,7 @@ Class.new do
 
   # What an exception says: a method of the project's may, so it is asked only where no verdict comes of the run.
   def said(error)
-    [error&.message.to_s]
+    [error&.message.to_s.strip.partition("\n\n").first] # what follows is the line of code, or words that every test has
   rescue Exception
     []
   end
