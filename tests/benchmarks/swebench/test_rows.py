@@ -178,7 +178,7 @@ def test_a_machine_without_the_language_has_no_environment_for_its_rows(
     done = CliRunner().invoke(rows, words)
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)
-    assert (found["outcome"], "no go-of-another-machine on PATH" in found["detail"]) == ("no environment", True)
+    assert (found["outcome"], "go-of-another-machine is needed" in found["detail"]) == ("no environment", True)
 
 
 def test_a_row_without_a_whole_commit_ends_no_other(file: Path) -> None:
