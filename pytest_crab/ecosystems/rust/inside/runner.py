@@ -247,7 +247,9 @@ class Oracle:
 
     def quote(self, test, text, spec):
         """Keep what a test or the compiler says, with the oracle under its own name."""
-        self.host.quote(test, text.replace(spec["file"], os.path.basename(self.oracle["file"])))
+        if spec["file"]:  # the project's own tests have their own names
+            text = text.replace(spec["file"], os.path.basename(self.oracle["file"]))
+        self.host.quote(test, text)
 
     def session(self, exception, where=None):
         """Return the result of a run whose tests could not be built."""
