@@ -216,7 +216,7 @@ def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: 
             if named.search(subject):
                 return sha
     found = None if brought else commit_with_files(git, _ONTO, _base(git, line, tip), tip)
-    if found is None or (wanted.number is not None and _names_a_number(git.line("log", "-1", "--format=%s", found))):
+    if found is None or (wanted.number is not None and _named(git.line("log", "-1", "--format=%s", found))):
         raise SourceError(
             "what was merged cannot be found in the main line's history; name the commit in which the comments are "
             "resolved with --merged"
@@ -224,9 +224,9 @@ def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: 
     return found
 
 
-def _names_a_number(subject: str) -> bool:
-    """Return whether the subject of a merge or a squash says of which pull request it is."""
-    return (_MERGE.match(subject) or _SQUASH.search(subject)) is not None
+def _named(subject: str) -> re.Match[str] | None:
+    """Return where the subject of a merge or a squash has the number of its pull request."""
+    return _MERGE.match(subject) or _SQUASH.search(subject)
 
 
 def _is_later(git: Git, base: str, head: str, merged: str) -> bool:
@@ -291,11 +291,10 @@ def _texts(
     """
     message = _message(repository.commit(merged)) if merged is not None else ""
     subject, _, rest = message.partition("\n")
-    by_merge, by_squash = _MERGE.match(subject), _SQUASH.search(subject)
-    named = by_merge or by_squash
+    named = _named(subject)
     if named is None or int(named[1]) != (number or int(named[1])):
         subject, rest = (commits[0][1] if commits else ""), ""
-    elif by_merge:
+    elif named.re is _MERGE:
         subject, _, rest = rest.strip().partition("\n")
     return _SQUASH.sub("", subject).strip(), rest.strip()
 
