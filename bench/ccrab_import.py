@@ -31,12 +31,12 @@ def padded(release: Path, folder: Path) -> Path:
     shutil.copytree(release, folder)
     file = folder / STAGE
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    names = [name for name in read.outcomes[HUMAN] if read.resolved(name)]
+    names = [name for name in read.outcomes[HUMAN] if read.resolved_texts(name)]
     file.chmod(0o644)
     file.parent.chmod(0o755)
     with file.open("w") as lines:
         for name, row in zip(names, itertools.cycle(rows), strict=False):
-            comments = [{"text": text, "path": "a.py"} for text in read.resolved(name)]
+            comments = [{"text": text, "path": "a.py"} for text in read.resolved_texts(name)]
             lines.write(json.dumps(row | {"instance_id": name, "reference_review_comments": comments}) + "\n")
     return folder
 

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def number(kind: type[int | float], *, zero: bool = False) -> Callable[[str], fl
 def read_costs(path: Path) -> dict[str, float]:
     """The costs of MEASURED in a file of steps.py's. Raises OSError, ValueError."""
     told = json.loads(path.read_bytes())
-    costs = {name: told.get(name) if isinstance(told, dict) else None for name in MEASURED}
+    costs: dict[str, Any] = {name: told.get(name) if isinstance(told, dict) else None for name in MEASURED}
     for name, value in costs.items():
         if type(value) not in (int, float) or not 0 <= value < math.inf:
             raise ValueError(f"{path}: {name} is {value!r}; it should be a number, as bench/steps.py writes it")

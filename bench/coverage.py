@@ -380,8 +380,8 @@ def rulings(count: int, pulls: int, noise: float, loss: float, place: str) -> Ru
 
 def method_rows(count: int) -> Iterator[str]:
     """Tests and intervals side by side, pull requests with one to four oracles each, margin 10, the same draws."""
-    heads = ("pull requests", "noise", "lost", "where", "drop", "worse: flip", "CR2", "ours", "earlier")
-    heads += ("better: CR2", "ours", "no worse: CR2", "ours", "earlier")
+    heads = ["pull requests", "noise", "lost", "where", "drop", "worse: flip", "CR2", "ours", "earlier"]
+    heads += ["better: CR2", "ours", "no worse: CR2", "ours", "earlier"]
     yield f"| {' | '.join(heads)} |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     for pulls, noise in itertools.product(PULLS, NOISES):

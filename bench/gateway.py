@@ -26,8 +26,8 @@ import aiohttp
 from aiohttp import web
 from figures import middle, tell
 
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.models import Gateway
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api, ModelSettings, Provider
 
 REQUEST_BUDGET, CHUNK_BUDGET = 5.0, 10.0

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -228,7 +228,7 @@ def batch(one: Callable[[Instance], None], instances: Sequence[Instance]) -> Cal
     return work
 
 
-def alternated(ways: dict[str, Callable[[], float]], runs: int) -> dict[str, list[float]]:
+def alternated(ways: Mapping[str, Callable[[], float]], runs: int) -> dict[str, list[float]]:
     """The seconds of each way, run after run; every other time in the opposite order."""
     took: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(runs):

@@ -57,7 +57,7 @@ class Prepares:
     def _stage(self) -> TrialContext:
         self._made += 1
         install = (f"sleep {self._seconds}; : {self._made}",)
-        environment = dataclasses.replace(self._instance.environment, install=install)
+        environment = dataclasses.replace(self._instance.required_environment, install=install)
         return TrialContext(
             dataclasses.replace(self._instance, environment=environment), self._crew, self._run_context, lambda _: None
         )

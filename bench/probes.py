@@ -24,7 +24,8 @@ from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY
-from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, say
+from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 
 CRAB_YAML = """\
 answerers: {{chat: {{use: letters, model: m, provider: here}}}}

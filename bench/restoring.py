@@ -54,7 +54,7 @@ def processor_seconds(folder: Path, runs: int) -> float:
     job = harness.Job(
         image=Image(
             key="key", reference="bench", tree=str(folder / "tree"), workdir=str(folder / "work"),
-            python=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"),
+            interpreter=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"),
             contained=False, facts={"counters": {}},
         ),
         environment=Environment(dockerfile="python", paths=(".",)),

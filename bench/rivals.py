@@ -215,7 +215,7 @@ def warm_inspect_ai() -> Evaluate:
 
     given = json.loads(Path("sample.json").read_text())
 
-    @scorer(metrics=[accuracy()])
+    @scorer(metrics=[accuracy()])  # type: ignore[untyped-decorator]
     def tested() -> Any:
         async def score(state: Any, _target: Any) -> Any:
             done = await sandbox().exec(["sh", "-c", SCORED, "sh", given["oracle"]], input=state.output.completion)

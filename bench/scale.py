@@ -148,7 +148,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=Path, help="draw what trials cost from this trials.jsonl")
     parser.add_argument("--costs", type=Path, help="what image, proof and verdict cost, as steps.py wrote it")
     for each in dataclasses.fields(Setting):
-        read = costs.number(type(each.default), zero=each.name in costs.MAY_BE_ZERO)
+        kind = int if isinstance(each.default, int) else float
+        read = costs.number(kind, zero=each.name in costs.MAY_BE_ZERO)
         flag = f"--{each.name.replace('_', '-')}"
         parser.add_argument(flag, type=read, default=each.default, metavar="N", help=costs.HELP.get(each.name))
     parser.add_argument("--workers", type=costs.number(int), nargs="+", default=WORKERS, metavar="N")
@@ -169,7 +170,8 @@ def main() -> int:
         for path in asked.held_against:
             costs.given(path, from_records)
         check()
-        print("\n".join(held_against(*asked.held_against, asked.seen)))
+        one, two = asked.held_against
+        print("\n".join(held_against(one, two, asked.seen)))
         return 0
     sample = dataclasses.replace(DEFAULT, **costs.given(asked.costs, costs.read_costs)) if asked.costs else DEFAULT
     samples = spread(sample)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import random
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
@@ -158,7 +158,7 @@ class Model:
         self.lanes = workers * setting.jobs
         self.wall = 0.0
         self.usd = 0.0
-        self.spent: Counter[str] = Counter()
+        self.spent: dict[str, float] = defaultdict(float)
         self.slot_seconds = 0.0
         self.lane_seconds = 0.0
         self.requests = Queue(setting.requests / 60)

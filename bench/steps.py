@@ -49,7 +49,7 @@ def cold(dockerfile: str) -> str:
 
 def measured(instance: Instance, folder: Path) -> dict[str, float]:
     """The costs of one trial of an instance, in a folder of its own. Raises CrabError, RuntimeError."""
-    name = instance.environment.dockerfile or "image"
+    name = instance.required_environment.dockerfile or "image"
     (folder / "dockerfiles").mkdir(parents=True)
     (folder / "dockerfiles" / f"{name}.Dockerfile").write_text(cold(find_dockerfile(name, Path.cwd())))
     spec = CrewSpec(
@@ -68,7 +68,7 @@ def measured(instance: Instance, folder: Path) -> dict[str, float]:
                 raise RuntimeError(f"{instance.id} was not measured: {trial.skipped or trial.error}")
             write_trials(folder / "trials.jsonl", [trial])
             key = str(trial.versions["image"])
-            (image,) = (kept for kept in images.kept() if kept.key and key.startswith(kept.key))
+            (image,) = (kept for kept in images.environments() if kept.key and key.startswith(kept.key))
     finally:
         os.chdir(here)
     (sample,) = from_records(folder / "trials.jsonl")

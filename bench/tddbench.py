@@ -37,11 +37,14 @@ from in_tree_oracle import UnittestCommand, in_tree_oracle, node_id
 
 from pytest_crab import diffs, serialization
 from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.curation.assessment import Role, StateAssessment
+from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate, certify, open_search
 from pytest_crab.errors import CrabError
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.runtimes import RuntimeSettings
+from pytest_crab.scoring.oracles.states import Role
+from pytest_crab.trial import Crew
+from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import (
     Comment,
     Environment,
@@ -133,7 +136,8 @@ def patched_files(repository: Path, commit: str, patch: str) -> Iterator[tuple[s
     for path in sorted(diffs.touched_paths(patch)):
         if not git(repository, "ls-tree", "--name-only", tree, "--", path).strip():
             continue
-        after, names = git(repository, "show", f"{tree}:{path}"), ()
+        after = git(repository, "show", f"{tree}:{path}")
+        names: tuple[str, ...] = ()
         if path.endswith(".py"):
             known = git(repository, "ls-tree", "--name-only", commit, "--", path).strip()
             try:
@@ -285,7 +289,9 @@ class Environments:
         """Return why a row of a repository has no environment; a search that was saved says so."""
         return NOT_SEARCHED if self.climbed[repo] >= self.climbs else "no environment could be made"
 
-    def climb(self, instance: Instance, day: date, shared: Any, notice: Any) -> list[Environment]:
+    def climb(
+        self, instance: Instance, day: date, shared: tuple[Crew, RunContext], notice: Callable[[str], None]
+    ) -> list[Environment]:
         """Return the best environment that the ladder finds for an instance; none after too many climbs."""
         if self.climbed[instance.repo] >= self.climbs:
             return []
@@ -310,7 +316,7 @@ def run_row(
     mirrors: Path,
     folder: Path,
     make_oracle: MakeOracle,
-    shared: Any,
+    shared: tuple[Crew, RunContext],
     environments: Environments,
 ) -> dict[str, Any]:
     """Return the result of one row: by test name, "proved" or the reason."""
