@@ -280,12 +280,13 @@ class Ecosystem(Protocol):
         return False
 
     @property
-    def isolation(self) -> str | None:
-        """The text of what runs its oracles as another user than the project; None: it cannot.
+    def isolated_runners(self) -> frozenset[str]:
+        """The runners whose oracles may run as another user than the project (``isolation: process``).
 
-        It is ``inside.isolation`` of its folder, and has ``main(host)`` for both ends of such a job.
+        Their ``run`` then has a third argument: the program that an oracle starts in place of the language's
+        interpreter, which is that of ``facts["tools"]`` by the ecosystem's name. It runs that in the project's tree.
         """
-        return None
+        return frozenset()
 
     @property
     def own_tests(self) -> str | None:

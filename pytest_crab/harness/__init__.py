@@ -56,12 +56,14 @@ COUNTERS = {
 _NAMES = ("supervisor", "tree", "copies", "guard", "processes", "leak_scan")
 _PARTS = {name: program_text(__name__, f"inside/{name}") for name in _NAMES}
 _MESSENGER = program_text(__name__, "inside/messenger")
+#: What both ends of a job with isolated oracles have besides.
+_ISOLATION = program_text(__name__, "inside/isolation")
 
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
 #: The digest of everything that is sent into a sandbox but the runners of ecosystems.
-_SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()])
+_SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _ISOLATION, _START, *_PARTS.values()])
 
 
 def _texts(owner: Ecosystem) -> dict[str, str]:
@@ -77,7 +79,7 @@ def _compiled(name: str, text: str) -> str:
 
 def _version(owners: Iterable[Ecosystem]) -> str:
     variables = [one.variables for one in dict.fromkeys([*ecosystems.ECOSYSTEMS, *owners])]
-    return serialization.digest([_SHARED, variables, *([_texts(owner), owner.isolation] for owner in owners)])
+    return serialization.digest([_SHARED, variables, *map(_texts, owners)])
 
 
 #: The digest of that and of this package's own runners; ``version_for`` has that of some runners alone.
@@ -244,7 +246,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     for owner in [*owners, *tested.values()] if role != "project" else []:
         parts |= _texts(owner)
     if role:
-        parts[f"{owners[0].name}_isolation"] = owners[0].isolation or ""
+        parts["isolation"] = _ISOLATION
     image, facts = job.image, job.image.facts
     states, installs = {**job.states}, {**job.installs}
     for run in job.runs:
@@ -278,12 +280,18 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
-        message |= {"role": role, "token": token, "isolation": f"{owners[0].name}_isolation"}
+        message |= {"role": role, "token": token, "program": _program(job, owners[0])}
     if job.leaks:
         caches = {"project": job.leaks.project, "caches": list(ecosystems.package_caches())}
         message["leaks"] = serialization.dump(job.leaks) | caches
     data = json.dumps(message).encode()
     return struct.pack(">Q", len(data)) + data
+
+
+def _program(job: Job, owner: Ecosystem) -> str:
+    """Return what runs the project's commands in an isolated job: the interpreter of its language."""
+    tool: Mapping[str, str] = job.image.facts.get("tools", {}).get(owner.name, {})
+    return tool.get("program", job.image.interpreter)
 
 
 def _installed(environment: Environment, made: InstallResult) -> dict[str, Any]:

@@ -21,6 +21,6 @@ def isolatable(instance: Instance, comment: Comment) -> bool:
     """Return whether a comment's oracle shares its user with a project that it only starts."""
     oracle = comment.required_oracle
     owner = of_runner(oracle.runner)
-    if owner is None or owner.isolation is None or oracle.isolation is not Isolation.NONE:
+    if owner is None or oracle.runner not in owner.isolated_runners or oracle.isolation is not Isolation.NONE:
         return False
     return owner.only_starts_project(oracle_text(instance, comment))

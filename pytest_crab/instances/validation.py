@@ -206,7 +206,7 @@ def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
         yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
-    if owner.isolation is None and oracle.isolation is not Isolation.NONE:
+    if oracle.runner not in owner.isolated_runners and oracle.isolation is not Isolation.NONE:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
     if oracle.folder is not None and oracle.folder != "." and not _is_below(oracle.folder):
         yield f"{at}.oracle.folder is {oracle.folder!r}; it should be a folder of the tree, without .."

@@ -8,7 +8,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-ISOLATION = (resources.files("pytest_crab.ecosystems.python.inside") / "isolation.py").read_text("utf-8")
+ISOLATION = (resources.files("pytest_crab.harness.inside") / "isolation.py").read_text("utf-8")
 SERVE = f"""{ISOLATION}
 class Supervisor:
     job = {{"token": "t", "socket_folder": sys.argv[1]}}

@@ -25,6 +25,17 @@ test('prices are added', () => assert.equal(total([1, 2]), 3));
 """
 
 
+DIFF = """\
+diff --git a/src/cart.js b/src/cart.js
+--- a/src/cart.js
++++ b/src/cart.js
+@@ -1,2 +1,2 @@
+ const prices = process.argv.slice(2).map(Number);
+-console.log(%s);
++console.log(%s);
+"""
+
+
 def diff(before: str, after: str) -> str:
     return (
         "diff --git a/src/cart.js b/src/cart.js\n--- a/src/cart.js\n+++ b/src/cart.js\n@@ -1,3 +1,3 @@\n"
@@ -86,6 +97,57 @@ def test_a_javascript_instance_is_proved_and_judged(lab: Any) -> None:
 @pytest.mark.docker
 def test_a_javascript_instance_is_proved_and_judged_in_docker(node_base: None, make_lab: Callable[..., Any]) -> None:
     judged(make_lab("docker"))
+
+
+#: An oracle that starts the project as a command, and one of its answers read out of the oracle.
+COMMAND = """\
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {spawnSync} from 'node:child_process';
+
+const total = (...prices) => spawnSync(process.execPath, ['src/cart.js', ...prices], {encoding: 'utf8'}).stdout;
+
+test('an empty cart costs nothing', () => assert.equal(total(), '0\\n'));
+test('prices are added', () => assert.equal(total('1', '2'), '3\\n'));
+"""
+SUM = "const prices = process.argv.slice(2).map(Number);\nconsole.log(%s);\n"
+READING = """\
+import {readFileSync} from 'node:fs';
+const asked = process.argv.slice(2).map(price => `'${price}'`).join(', ');
+const text = readFileSync('test_c0.test.js', 'utf8');
+console.log(text.split(`total(${asked}), '`)[1].split('\\\\n')[0]);
+"""
+
+
+def isolated(lab: Any, isolation: str) -> None:
+    lab = cart(lab)
+    lab.changes["settings"] = RuntimeSettings()
+    head, good = "prices.reduce((sum, price) => sum + price)", "prices.reduce((sum, price) => sum + price, 0)"
+    lab.put("project/src/cart.js", SUM % "prices.length")
+    for name, before, after in (("head.diff", "prices.length", head), ("reference.diff", head, good)):
+        lab.put(name, DIFF % (before, after))
+    lab.put("oracles/test_c0.test.js", COMMAND)
+    (comment,) = lab.document["comments"]
+    comment["oracle"]["isolation"] = isolation
+    comment["rejects"] = []
+    del lab.document["pass_to_pass"]
+    lab.acting({"src/cart.js": SUM % good})
+    trial = lab.trial()
+    assert (trial.error, lab.reasons(trial)) == (None, {"c0": "green"})
+    lab.acting({"src/cart.js": READING})
+    assert lab.reasons(lab.trial()) == {"c0": "green" if isolation == "none" else "test failed"}
+    assert lab.left() == []
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_isolated_oracle_is_out_of_reach_of_the_command_that_it_starts(lab: Any, isolation: str) -> None:
+    isolated(lab, isolation)
+
+
+@pytest.mark.slow(reason="an image is built, and each state is run in a container")
+@pytest.mark.docker
+def test_an_isolated_oracle_is_out_of_reach_in_docker(node_base: None, make_lab: Callable[..., Any]) -> None:
+    isolated(make_lab("docker"), "process")
 
 
 def test_another_node_than_the_pinned_is_said_in_one_sentence(lab: Any) -> None:

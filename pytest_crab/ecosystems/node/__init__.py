@@ -107,6 +107,7 @@ class Node(Ecosystem):
     proxy_variables = MappingProxyType({"NODE_USE_ENV_PROXY": "1"})
     tools = NodeTools()
     runner = runner_source(__name__)
+    isolated_runners = frozenset({"node"})
     own_tests = runner_source(__name__, "own_tests")
     own_tests_words = (
         "They run under the vitest, jest, mocha or karma that package.json names; in a project with another runner, "

@@ -106,7 +106,7 @@ class Python(Ecosystem):
     tools = None
     runner = runner_source(__name__)
     parts = MappingProxyType({"tampering": runner_source(__name__, "tampering")})
-    isolation = runner_source(__name__, "isolation")
+    isolated_runners = frozenset({"pytest"})
     code_parts = code_parts
     takes_plugins = True
     stub = _STUB

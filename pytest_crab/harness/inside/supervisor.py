@@ -397,8 +397,8 @@ class Supervisor:
         if "leaks" in self.job:
             self.restore(self.job["leaks"]["state"])
             self.say({"leaks": self.parts["leak_scan"].look(self.job)})
-        if "isolation" in self.job:
-            self.parts[self.job["isolation"]].main(self)
+        if "role" in self.job:
+            self.parts["isolation"].main(self)
         else:
             for run in self.job["runs"]:
                 self.tell(run, self.run)

@@ -96,6 +96,7 @@ for (let owner = process.stdout; owner && owner !== Object.prototype; owner = Ob
   watch('process.stdout', owner);
 }
 const Fault = Error, exit = process.exit.bind(process), later = setTimeout, {write} = process.stdout;
+%(started)s
 let fault = null;
 try {
   await import(%(oracle)s);
@@ -266,16 +267,21 @@ class MissingError(Exception):
     """Something that the oracle needs is not in the environment; the text says what to do."""
 
 
-def run(host, run):
-    """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
-    keep_places(host.tree, host.job, run["state"], host.built_since)
+def run(host, run, program=None):
+    """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints.
+
+    With a program the project runs as another user, and the oracle reaches it by that program alone.
+    """
+    root = host.job["workdir"] if program is None else os.path.join(host.folder, "home")
+    if program is None:
+        keep_places(host.tree, host.job, run["state"], host.built_since)
     try:
-        spec = arrange(host, run["oracle"])
+        spec = arrange(host, run["oracle"], root, program)
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
     host.protect(os.path.join(spec["root"], spec["file"]), label="oracle")
     env, _ = host.environment()
-    seen = host.process(spec["argv"], env, host.job["workdir"], run["seconds"], printed=spec["runner"] == "node")
+    seen = host.process(spec["argv"], env, root, run["seconds"], printed=spec["runner"] == "node")
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
@@ -312,21 +318,23 @@ def kept_places(root):
     return found
 
 
-def arrange(host, oracle):
+def arrange(host, oracle, root, program):
     """Write the oracle into the tree and what goes with it into a private folder; return the spec for ``read``.
 
     The oracle lies at the tree's root, so that it finds the project by relative paths and node_modules as node does.
+    An isolated one lies where nothing of the project is.
     """
     tree, job, name = host.tree, host.job, host.token()
     file = os.path.basename(oracle["file"])
     runner = oracle["runner"]
-    root, private = os.path.realpath(job["workdir"]), os.path.join(host.folder, "oracle")
+    root, private = os.path.realpath(root), os.path.join(host.folder, "oracle")
     spec = {"name": name, "file": file, "root": root, "runner": runner, "report": os.path.join(private, "report.json")}
     spec["wires"] = {"%s %s" % (name, wire): said for wire, said in WIRES[runner].items()}
     words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH, "report": json.dumps(spec["report"])}
     words.update(asserting=ASSERTING % words, expecting=EXPECTING % words)
+    words["started"] = "" if program is None else "process.execPath = %s;" % json.dumps(program)
     words["oracle"] = json.dumps("file://" + quote(os.path.join(root, file)) if runner == "node" else "./" + file)
-    tree.apply(job["workdir"], [[file, "100644", oracle["source"]]], decode=str.encode)
+    tree.apply(root, [[file, "100644", oracle["source"]]], decode=str.encode)
 
     def put(path, text):
         with open(path, "w") as out:

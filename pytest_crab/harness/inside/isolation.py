@@ -19,10 +19,11 @@ LINE = 1 << 20
 #: How many may be connected at once, each with what it hands over: far fewer descriptors than a process may have open.
 PEERS, STREAMS = 96, 3
 
-#: What $CRAB_PYTHON is: hands its arguments, its changed variables and its streams over; ends as the command ended.
-#: It starts for each command of an oracle, so it imports no json and no socket, which take as long as Python.
+#: What an isolated oracle starts in place of the project's interpreter: hands its arguments, its changed variables and
+#: its streams over; ends as the command ended. It starts for each command of an oracle, so it imports no json and no
+#: socket, which take as long as Python.
 SHIM = """\
-#!%(python)s -IS
+#!%(interpreter)s -IS
 import _signal, _socket, array, os, sys
 from _json import encode_basestring_ascii as quoted
 known = %(known)s
@@ -229,11 +230,11 @@ class Server:
         return {}
 
     def start(self, peer, said):
-        """Run the project's interpreter on the peer's streams."""
+        """Run the interpreter of the project's language on the peer's streams."""
         supervisor = self.supervisor
         env, _ = supervisor.environment()
         env.update((str(name), str(value)) for name, value in said["env"].items())
-        argv = [sys.executable] + [str(word) for word in said["argv"]]
+        argv = [supervisor.job["program"]] + [str(word) for word in said["argv"]]
         workdir = supervisor.job["workdir"]
 
         def run():
@@ -336,9 +337,9 @@ def one(supervisor, control, run):
     if answer is None or "ending" in answer:
         return answer or {"ending": "unstarted", "detail": ended}
     folder = supervisor.fresh_folder()
-    shim = os.path.join(folder, "home", "python")
+    shim = os.path.join(folder, "home", "project")
     env, _ = supervisor.environment()
-    words = {"python": sys.executable, "known": ascii(env), "place": address(supervisor.job)}
+    words = {"interpreter": sys.executable, "known": ascii(env), "place": address(supervisor.job)}
     with open(shim, "w") as file:
         file.write(SHIM % words)
     os.chmod(shim, 0o700)
