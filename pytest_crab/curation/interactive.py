@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, cast
 
+from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.errors import EngineError
-from pytest_crab.harness import encode_changes
+from pytest_crab.harness import encode_changes, project_program
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Completed, Snapshot
 from pytest_crab.text import last_line
@@ -65,10 +66,12 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
 
 
 def variables(context: TrialContext) -> dict[str, str]:
-    """Return the environment variables of commands there: the import roots, and the interpreter of the oracles."""
+    """Return the environment variables of commands there: the import roots, and what isolated oracles start."""
     root = context.image.workdir
     places = [root if path == "." else f"{root}/{path}" for path in context.instance.required_environment.paths]
-    return {"PYTHONPATH": ":".join([*places, *context.image.site]), "CRAB_PYTHON": context.image.interpreter}
+    program = project_program(context.image, ecosystem_of(context.instance.required_environment))
+    started = {"CRAB_PROGRAM": program, "CRAB_PYTHON": context.image.interpreter}
+    return {"PYTHONPATH": ":".join([*places, *context.image.site]), **started}
 
 
 def enter(context: TrialContext, entered: InteractiveWorkspace, env: Mapping[str, str]) -> int:

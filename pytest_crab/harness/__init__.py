@@ -280,7 +280,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
-        message |= {"role": role, "token": token, "program": _program(job, owners[0])}
+        message |= {"role": role, "token": token, "program": project_program(job.image, owners[0])}
     if job.leaks:
         caches = {"project": job.leaks.project, "caches": list(ecosystems.package_caches())}
         message["leaks"] = serialization.dump(job.leaks) | caches
@@ -288,10 +288,10 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     return struct.pack(">Q", len(data)) + data
 
 
-def _program(job: Job, owner: Ecosystem) -> str:
-    """Return what runs the project's commands in an isolated job: the interpreter of its language."""
-    tool: Mapping[str, str] = job.image.facts.get("tools", {}).get(owner.name, {})
-    return tool.get("program", job.image.interpreter)
+def project_program(image: Image, owner: Ecosystem) -> str:
+    """Return what runs the project's commands for isolated oracles: the interpreter of its language."""
+    tool: Mapping[str, str] = image.facts.get("tools", {}).get(owner.name, {})
+    return tool.get("program", image.interpreter)
 
 
 def _installed(environment: Environment, made: InstallResult) -> dict[str, Any]:

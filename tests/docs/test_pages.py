@@ -63,7 +63,12 @@ def test_every_relative_link_leads_to_a_file_and_its_heading(page: Path) -> None
 def test_every_option_that_is_named_exists(page: Path) -> None:
     options = (*OPTIONS, ANSWERER, PROBE)
     known = {f"crab-{option.name}" for option in options}
-    variables = {option.variable for option in options} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}
+    variables = {option.variable for option in options} | {
+        "CRAB_CLIENTS",
+        "CRAB_GIT_MIRROR",
+        "CRAB_PYTHON",
+        "CRAB_PROGRAM",
+    }
     text = page.read_text()
     assert set(re.findall(r"--(crab-[a-z-]*[a-z])", text)) <= known
     assert {word for word in re.findall(r"\bCRAB_[A-Z_]+\b", text) if not word.startswith("CRAB_TEST_")} <= variables

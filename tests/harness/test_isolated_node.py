@@ -81,6 +81,16 @@ def test_nothing_of_the_project_is_in_reach_of_the_oracle(node: IsolatedNode) ->
     assert told(run) == {"sum": "passed", "none": "failed"}
 
 
+def test_each_state_is_built_before_its_oracle_runs(node: IsolatedNode) -> None:
+    node.bench.build = ("mkdir dist", "cp src/add.mjs dist/add.mjs")
+    source = ORACLE.replace("src/add.mjs", "dist/add.mjs")
+    assert told(node.run(source)) == {"sum": "passed"}
+    assert told(node.run(source, changed("src/add.mjs", "console.log(0);\n"))) == {"sum": "failed"}
+    broken = node.run(source, FileChange(path="src/add.mjs", mode="100644", content=None))
+    assert broken.ending is Ending.UNINSTALLED
+    assert "src/add.mjs" in str(broken.detail)
+
+
 @pytest.mark.parametrize(("isolation", "lies_there"), [(Isolation.PROCESS, False), (Isolation.NONE, True)])
 def test_a_program_of_the_project_can_read_the_oracle_only_without_isolation(
     node: IsolatedNode, isolation: Isolation, *, lies_there: bool

@@ -14,7 +14,7 @@ import pytest
 from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.ruby.tools import RubyTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, Reason, Run
 from tests.harness.conftest import Bench, changed, proof, told
 
 pytestmark = pytest.mark.ruby
@@ -22,6 +22,19 @@ pytestmark = pytest.mark.ruby
 ADD = "module Ledger\n  def self.add(a, b)\n    a + b\n  end\nend\n"
 BAD = ADD.replace("a + b", "a - b")
 LACKING = ADD.replace("a + b", "a.frob(b) # secret")
+#: A command that adds, and oracles that start it as another user and look whether they can load it.
+COMMAND = (
+    'require_relative "../lib/ledger"\nputs Ledger.add(*ARGV.map(&:to_i))\nwarn Dir.children(".").sort.join(",")\n'
+)
+ASKING = 'require "open3"\ndef ask(*words) = Open3.capture3(ENV.fetch("CRAB_PROGRAM"), "bin/add.rb", *words)\n'
+STARTING = {
+    "rspec": ASKING + 'RSpec.describe "add" do\n  it "adds" do\n    out, err, status = ask("1", "2")\n'
+    '    expect([out, status.success?]).to eq ["3\\n", true]\n    expect(err).to include "ledger.py"\n  end\n'
+    '  it "loads" do\n    require "ledger"\n  end\nend\n',
+    "minitest": 'require "minitest/autorun"\n' + ASKING + "class AddTest < Minitest::Test\n"
+    '  def test_adds\n    out, err, status = ask("1", "2")\n    assert_equal ["3\\n", true], [out, status.success?]\n'
+    '    assert_includes err, "ledger.py"\n  end\n  def test_loads\n    require "ledger"\n  end\nend\n',
+}
 SUMS = {
     "rspec": 'require "ledger"\n\nRSpec.describe Ledger do\n  it "adds" do\n'
     "    expect(Ledger.add(1, 2)).to eq 3\n  end\nend\n",
@@ -60,7 +73,8 @@ class RubyBench:
     def __init__(self, bench: Bench, tool: Mapping[str, Any]) -> None:
         self.bench = bench
         bench.write("lib/ledger.rb", ADD)
-        bench.facts = {"tools": {"ruby": tool}}
+        bench.facts = {**bench.facts, "tools": {"ruby": tool}}
+        self.isolation = Isolation.NONE
 
     def run(self, source: str, *changes: FileChange, runner: str = "rspec", seconds: float = 60) -> Run:
         return self.each(source, {"now": changes}, runner, seconds)["now"]
@@ -69,7 +83,7 @@ class RubyBench:
         self, source: str, states: Mapping[str, tuple[FileChange, ...]], runner: str, seconds: float = 60
     ) -> dict[str, Run]:
         """Run one oracle in each of these states; the runs by state."""
-        oracle = Oracle(file=f"oracles/test_c0_{FOLDERS[runner]}.rb", runner=runner)
+        oracle = Oracle(file=f"oracles/test_c0_{FOLDERS[runner]}.rb", runner=runner, isolation=self.isolation)
         runs = [
             harness.OracleRun(id=name, state=name, seconds=seconds, oracle=oracle, source=source) for name in states
         ]
@@ -85,6 +99,17 @@ def ruby(bench: Bench, tool: dict[str, Any]) -> RubyBench:
 
 def reason(run: Run, *expected: str) -> Reason:
     return verdict.judge(proof(*expected), run).reason
+
+
+@pytest.mark.parametrize(("runner", "names"), [("rspec", "add > {}"), ("minitest", "AddTest#test_{}")])
+def test_an_isolated_oracle_starts_the_project_and_cannot_load_it(ruby: RubyBench, runner: str, names: str) -> None:
+    ruby.isolation = Isolation.PROCESS
+    ruby.bench.write("bin/add.rb", COMMAND)
+    runs = ruby.each(STARTING[runner], {"good": (), "bad": (changed("lib/ledger.rb", BAD),)}, runner)
+    adds, loads = names.format("adds"), names.format("loads")
+    assert (runs["good"].ending, runs["good"].tripwire, runs["good"].altered) == (Ending.COMPLETED, True, ())
+    assert told(runs["good"]) == {adds: "passed", loads: "failed"}
+    assert told(runs["bad"]) == {adds: "failed", loads: "failed"}
 
 
 @pytest.mark.parametrize("runner", SUMS)

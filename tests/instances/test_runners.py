@@ -39,8 +39,6 @@ def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: st
          "comments[0].oracle.runner is node, which is for node; with an environment for python it should be pytest"),
         (NODE, "oracles/test_c0.py",
          f"comments[0].oracle.runner is pytest, which is for python; {FOR_NODE}"),
-        (PYTHON + "  build: [make]\n", "{file: oracles/test_c0.py, isolation: process}",
-         "comments[0].oracle.isolation is process; with environment.build it should be none"),
         (NODE, "{file: oracles/test_c0.test.js, runner: jest, isolation: process}",
          "comments[0].oracle.isolation is process; with runner jest it should be none"),
         (NODE, "{file: oracles/test_c0.test.js, runner: jest, plugins: [x]}",

@@ -60,6 +60,7 @@ class Ruby(Ecosystem):
     )
     tools = RubyTools()
     runner = runner_source(__name__)
+    isolated_runners = frozenset({"rspec", "minitest"})
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     versions = Spelling(r"\d\.\d{1,2}(?:\.\d{1,2})?", "Ruby, such as '3.1'")

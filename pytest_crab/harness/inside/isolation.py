@@ -125,7 +125,7 @@ class Peer:
 
 
 class Server:
-    """The project's end: restores the tree when the other end says so and runs one process per peer."""
+    """The project's end: restores and builds the tree when the other end says so, and runs one process per peer."""
 
     def __init__(self, supervisor):
         self.supervisor = supervisor
@@ -220,14 +220,16 @@ class Server:
         if said["op"] == "end":
             after = supervisor.counters()
             return {name: after[name] > count for name, count in self.before.items() if count is not None}
+        run = {"seconds": said["seconds"]}
         try:
             supervisor.restore(said["state"])
             supervisor.fresh_folder()
+            failed = supervisor.built(run)
             self.listen()
         except (OSError, ValueError) as error:
             return supervisor.unstarted(error)
         self.before = supervisor.counters()
-        return {}
+        return failed or run
 
     def start(self, peer, said):
         """Run the interpreter of the project's language on the peer's streams."""
@@ -301,11 +303,11 @@ class Control:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.01)
-        self.connection.settimeout(300.0)
 
     def ask(self, **words):
         """Ask the project's end for something; its answer, or None if it has gone, and from then on."""
         try:
+            self.connection.settimeout(300.0 + words.get("seconds", 0.0))
             self.connection.sendall(json.dumps(dict(words, token=self.token)).encode() + b"\n")
             while b"\n" not in self.data:
                 more = self.connection.recv(1 << 16)
@@ -333,9 +335,10 @@ def oracle_side(supervisor):
 def one(supervisor, control, run):
     """Run one oracle; its result. Raises OSError, ValueError."""
     ended = "the project's side was ended"
-    answer = control.ask(op="restore", state=run["state"])
+    answer = control.ask(op="restore", state=run["state"], seconds=run["seconds"])
     if answer is None or "ending" in answer:
         return answer or {"ending": "unstarted", "detail": ended}
+    run["seconds"] = answer["seconds"]
     folder = supervisor.fresh_folder()
     shim = os.path.join(folder, "home", "project")
     env, _ = supervisor.environment()

@@ -273,14 +273,16 @@ def run(host, run, program=None):
     With a program the project runs as another user, and the oracle reaches it by that program alone.
     """
     root = host.job["workdir"] if program is None else os.path.join(host.folder, "home")
+    env, _ = host.environment()
     if program is None:
         keep_places(host.tree, host.job, run["state"], host.built_since)
+    else:
+        env["CRAB_PROGRAM"] = program
     try:
         spec = arrange(host, run["oracle"], root, program)
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
     host.protect(os.path.join(spec["root"], spec["file"]), label="oracle")
-    env, _ = host.environment()
     seen = host.process(spec["argv"], env, root, run["seconds"], printed=spec["runner"] == "node")
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 

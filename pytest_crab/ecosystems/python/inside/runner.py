@@ -73,7 +73,7 @@ def run(host, run, interpreter=None):
     spec = write(host, run["oracle"])
     spec.update(env=env, roots=roots, site=job["site"], cwd=job["workdir"], token=token)
     if interpreter is not None:
-        env["CRAB_PYTHON"] = interpreter
+        env.update(CRAB_PROGRAM=interpreter, CRAB_PYTHON=interpreter)
         spec.update(roots=[], cwd=os.path.join(host.folder, "home"), python=interpreter)
 
     def start(told):

@@ -370,14 +370,21 @@ AROUND = re.compile(r"(?:spec|test)/(?:(?:.*/)?\w+_helper\.rb|support/.*)\Z")
 ABOVE = ("spec", "test", "spec/support", "test/support")
 
 
-def run(host, run):
-    """Run one oracle, and behind its tests some that must fail."""
+def run(host, run, program=None):
+    """Run one oracle, and behind its tests some that must fail.
+
+    With a program the project runs as another user, and the oracle reaches it by that program alone.
+    """
     job, oracle = host.job, run["oracle"]
-    keep(host, run["state"])
+    root = job["workdir"] if program is None else os.path.join(host.folder, "home")
     env, _ = host.environment()
-    spec = write(host, oracle, env)
+    if program is None:
+        keep(host, run["state"])
+    else:
+        env["CRAB_PROGRAM"] = program
+    spec = write(host, oracle, env, os.path.realpath(root))
     argv = [job["tools"]["ruby"]["program"], spec["entry"], os.path.dirname(spec["entry"])]
-    seen = host.process(argv, env, job["workdir"], run["seconds"], printed=True)
+    seen = host.process(argv, env, root, run["seconds"], printed=True)
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
@@ -413,10 +420,10 @@ def listed(env):
     return [path for path in found if path[0] == "/"], [path for path in found if path[0] != "/"]
 
 
-def write(host, oracle, env):
+def write(host, oracle, env, root):
     """Write the oracle and what runs it into a private folder; what is to be known of them."""
     job, private, kind = host.job, os.path.join(host.folder, "oracle"), oracle["runner"]
-    root, key = os.path.realpath(job["workdir"]), os.urandom(17)
+    key = os.urandom(17)
     gems, inner = listed(env)
     own = [FOLDERS[kind], "lib", *job["paths"], *inner]
     roots = "\n".join(os.path.normpath(os.path.join(root, path)) for path in own)
