@@ -16,7 +16,7 @@ from pytest_crab.ecosystems.php import Php
 from pytest_crab.ecosystems.php.inside import runner
 from pytest_crab.ecosystems.php.tools import PhpTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.types import Ending, Environment, Isolation, Oracle, Reason, Run
+from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
 from tests.harness.conftest import Bench, changed, proof, told
 
 pytestmark = pytest.mark.php
@@ -52,11 +52,10 @@ class PhpBench:
     def __init__(self, bench: Bench, tool: dict[str, Any]) -> None:
         self.bench = bench
         bench.write("src/add.php", ADD)
-        bench.facts = {**bench.facts, "tools": {"php": tool}}
-        self.isolation = Isolation.NONE
+        bench.facts = {"tools": {"php": tool}}
 
     def run(self, source: str, *changes: FileChange, seconds: float = 60) -> Run:
-        oracle = Oracle(file="oracles/test_c0.php", runner="phpunit", isolation=self.isolation)
+        oracle = Oracle(file="oracles/test_c0.php", runner="phpunit")
         run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
         report = self.bench.report([run], now=changes)
         assert report.problems == ()
@@ -70,26 +69,6 @@ def php(bench: Bench, tool: dict[str, Any]) -> PhpBench:
 
 def reason(run: Run, *expected: str) -> Reason:
     return verdict.judge(proof(*(expected or ("SumTest::testSum",))), run).reason
-
-
-#: A command that adds, and an oracle that starts it as another user and looks whether it is there.
-COMMAND = "<?php\nrequire 'src/add.php';\necho Shop\\add((int) $argv[1], (int) $argv[2]);\n"
-STARTING = (
-    "<?php\nuse PHPUnit\\Framework\\TestCase;\n\nfinal class AddTest extends TestCase\n{\n"
-    "    public function testAdds(): void\n    {\n"
-    "        $started = proc_open([getenv('CRAB_PROGRAM'), 'bin/add.php', '1', '2'], [1 => ['pipe', 'w']], $pipes);\n"
-    "        $this->assertSame(['3', 0], [stream_get_contents($pipes[1]), proc_close($started)]);\n    }\n"
-    "    public function testIsThere(): void\n    {\n        $this->assertFileExists('src/add.php');\n    }\n}\n"
-)
-
-
-def test_an_isolated_oracle_starts_the_project_and_cannot_load_it(php: PhpBench) -> None:
-    php.isolation = Isolation.PROCESS
-    php.bench.write("bin/add.php", COMMAND)
-    good, bad = php.run(STARTING), php.run(STARTING, changed("src/add.php", BAD))
-    assert (good.ending, good.tripwire, good.altered) == (Ending.COMPLETED, True, ())
-    assert told(good) == {"AddTest::testAdds": "passed", "AddTest::testIsThere": "failed"}
-    assert told(bad) == {"AddTest::testAdds": "failed", "AddTest::testIsThere": "failed"}
 
 
 def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(php: PhpBench) -> None:

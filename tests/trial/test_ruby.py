@@ -23,6 +23,17 @@ RSpec.describe Cart do
   it("has one price") { expect(Cart.total([4])).to eq 4 }
 end
 """
+#: The same of a command, which the oracle starts as another user.
+STARTING = """\
+require "open3"
+
+def total(*prices) = Open3.capture2(ENV["CRAB_PROGRAM"], "-Ilib", "-rcart", "-e", "p Cart.total(#{prices})").first
+
+RSpec.describe "cart" do
+  it("is empty") { expect(total).to eq "0\\n" }
+  it("has one price") { expect(total(4)).to eq "4\\n" }
+end
+"""
 
 
 def diff(before: str, after: str) -> str:
@@ -74,6 +85,11 @@ def judged(lab: Any) -> None:
     assert lab.reasons(lab.trial()) == {"c0": "test failed"}
     lab.acting({"lib/cart.rb": "class Integer\n  def ==(other) = true\nend\n" + BASE})
     assert lab.reasons(lab.trial()) == {"c0": "tampered"}
+    lab.put("oracles/test_c0_spec.rb", STARTING)
+    lab.document["comments"][0]["oracle"]["isolation"] = "process"
+    assert lab.reasons(lab.trial()) == {"c0": "test failed"}
+    lab.acting({"lib/cart.rb": BASE.replace("prices.size", "prices.sum")})
+    assert lab.reasons(lab.trial()) == {"c0": "green"}
     assert lab.left() == []
 
 

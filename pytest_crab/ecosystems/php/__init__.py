@@ -61,7 +61,6 @@ class Php(Ecosystem):
     )
     tools = PhpTools()
     runner = runner_source(__name__)
-    isolated_runners = frozenset({"phpunit"})
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     versions = Spelling(r"\d{1,2}(?:\.\d{1,3}){1,2}", "PHP, such as '8.2'")

@@ -338,28 +338,22 @@ final class %(n)sOracle
 """
 
 
-def run(host, run, program=None):
-    """Run one oracle's tests; where a fatal error ends their process, those that are left in another.
-
-    With a program the project runs as another user, and the oracle reaches it by that program alone.
-    """
+def run(host, run):
+    """Run one oracle's tests; where a fatal error ends their process, those that are left in another."""
     job, tool = host.job, host.job["tools"]["php"]
     end = time.monotonic() + run["seconds"]
     env, _ = host.environment()
     phpunit = noted(env["CRAB_PHP"])
     if phpunit is None:
         return {"ending": "unstarted", "detail": LACK}
-    root = job["workdir"] if program is None else os.path.join(host.folder, "home")
-    failed = prepare_tree(host, run["state"], env, end) if program is None else None
+    failed = prepare_tree(host, run["state"], env, end)
     if failed is not None:
         return failed
-    if program is not None:
-        env["CRAB_PROGRAM"] = program
     tests, altered, whole, done = [], set(), True, []
     while True:
-        spec = write(host, run["oracle"], phpunit, done, os.path.realpath(root))
+        spec = write(host, run["oracle"], phpunit, done)
         argv = [*SHELL, tool["program"], *(word for item in SETTINGS.items() for word in ("-d", "%s=%s" % item))]
-        seen = host.process([*argv, spec["launcher"]], env, root, end - time.monotonic(), printed=True)
+        seen = host.process([*argv, spec["launcher"]], env, job["workdir"], end - time.monotonic(), printed=True)
         result = host.conclude(seen, lambda data, code, spec=spec: read(host, spec, data, code))
         done += result.pop("names", ())
         if result["ending"] != "completed":
@@ -439,12 +433,13 @@ def document(root, path):
         return None
 
 
-def write(host, oracle, phpunit, done, root):
+def write(host, oracle, phpunit, done):
     """Write the launcher into a private folder; what is to be known of its run.
 
     ``done`` are the tests that it leaves out.
     """
     name, word, key = host.token(), host.token(), host.token() + host.token()
+    root = os.path.realpath(host.job["workdir"])
     place = os.path.join(root, os.path.basename(oracle["file"]))
     library = os.path.dirname(phpunit)
     words = {
