@@ -15,6 +15,7 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab import ecosystems
+from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.node.inside import own_tests, runner
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.types import Oracle
@@ -132,3 +133,38 @@ def test_a_runner_has_the_variables_that_its_script_sets() -> None:
     scripts = {"ci": "A=1 jest", "test": "NODE_OPTIONS='--a --b' HERE=$PWD jest", "x": "sh -c 'C=1 mocha'"}
     assert own_tests.variables(scripts, "jest") == {"NODE_OPTIONS": "--a --b"}
     assert own_tests.variables(scripts, "mocha") == {}
+
+
+STARTS = (
+    "import test from 'node:test';\nimport {spawnSync} from 'node:child_process';\n"
+    "spawnSync(process.execPath, ['x.js']);\n"
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        STARTS,
+        STARTS.replace("process.execPath", "process.env.CRAB_PROGRAM"),
+        "const a = require('node:fs');\n" + STARTS,
+    ],
+)
+def test_an_oracle_that_only_starts_the_project_can_be_isolated(source: str) -> None:
+    assert Node().only_starts_project(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        STARTS.replace("process.execPath", "'bash'"),
+        STARTS + "import {add} from './src/add.mjs';\n",
+        STARTS + "const {add} = await import('./src/add.mjs');\n",
+        STARTS + "const left = require('left-pad');\n",
+        STARTS + "import './setup.mjs';\n",
+        STARTS + "readFileSync('package.json');\n",
+        STARTS + "const here = process.cwd();\n",
+        STARTS + "new URL('./x.js', import.meta.url);\n",
+    ],
+)
+def test_an_oracle_that_does_more_is_not_isolated(source: str) -> None:
+    assert not Node().only_starts_project(source)

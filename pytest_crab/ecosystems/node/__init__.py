@@ -34,6 +34,12 @@ _SCRIPTS = MappingProxyType({**{name: rf"\b{name}\b" for name in _INSTALLED}, "n
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
 
+#: What an oracle imports, and what makes one count on the tree that it runs in: its folder, files there, a channel.
+_IMPORTS = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*['"`]([^'"`\n]+)['"`]""")
+_TREE = re.compile(
+    r"\bcwd\s*\(|\breadFile|\bcreateReadStream|\bimport\.meta|\b__(?:dirname|filename)|\bcreateRequire|\bfork\s*\("
+)
+
 #: Brings another package manager than npm; nothing of it lies in the tree.
 _MANAGER = (
     'crab=$(mktemp -d) && npm install --prefix "$crab" --no-audit --no-fund {package} && '
@@ -210,6 +216,13 @@ class Node(Ecosystem):
             return
         if isinstance(named, str):
             yield named
+
+    @override
+    def only_starts_project(self, source: str) -> bool:
+        """One that names node as a program, imports node's own modules alone and counts on no file of the tree."""
+        if not re.search(r"\bprocess\.execPath\b|\bCRAB_PROGRAM\b", source) or _TREE.search(source):
+            return False
+        return all(name.startswith("node:") for name in _IMPORTS.findall(source))
 
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
