@@ -303,15 +303,16 @@ class Files:
     def _list(self, place: str) -> None:
         self._listed.add(place)
         with suppress(OSError), os.scandir(f"{self.folder}/{place}") as found:
-            # most are files, which one question tells
-            self._kinds |= {
-                place + entry.name: FILE if entry.is_file(follow_symlinks=False) else _other_kind(entry)
-                for entry in found
-            }
+            self._kinds |= {place + entry.name: _kind(entry) for entry in found}
 
 
-def _other_kind(entry: os.DirEntry[str]) -> str:
-    return LINK if entry.is_symlink() else FOLDER if entry.is_dir(follow_symlinks=False) else OTHER
+def _kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_file(follow_symlinks=False):  # most are files, which one question tells
+            return FILE
+        return LINK if entry.is_symlink() else FOLDER if entry.is_dir(follow_symlinks=False) else OTHER
+    except OSError:  # the file system does not tell of this one
+        return OTHER
 
 
 def _mode(name: str, folder: Path) -> int | None:
