@@ -22,7 +22,7 @@ T = TypeVar("T")
 TESTS = "testgen_combined"
 RESOLUTION = "agent_resolution_combined"
 _EVALUATION = re.compile(r"results_eval_([A-Za-z0-9][A-Za-z0-9._-]{0,59})")
-_STAGE = re.compile(r"stage(\d)_\w+\.jsonl")
+_STAGE = re.compile(r"(stage\d)_\w+\.jsonl")
 
 #: What runs a generated test, by the end of its name.
 SUFFIXES: Mapping[str, str] = {
@@ -167,7 +167,9 @@ def find(folder: Path) -> ReleaseParts:
     for path in _candidates(folder, 2):
         name = path.name.removesuffix(".zip") if path.suffix == ".zip" else path.name
         known = name in (TESTS, RESOLUTION) or _EVALUATION.fullmatch(name)
-        if (known and (path.is_dir() or path.suffix == ".zip")) or _STAGE.fullmatch(path.name):
+        if stage := _STAGE.fullmatch(path.name):
+            found.setdefault(stage[1], []).append(path)
+        elif known and (path.is_dir() or path.suffix == ".zip"):
             found.setdefault(name, []).append(path)
     problems = [
         f"{name} is there twice, as {' and '.join(str(path.relative_to(folder)) for path in paths)}; one should go"
@@ -180,11 +182,10 @@ def find(folder: Path) -> ReleaseParts:
     if problems:
         raise BadInput(str(folder), problems)
     one = {name: paths[0] for name, paths in sorted(found.items())}
-    stages = ((_STAGE.fullmatch(name), path) for name, path in one.items())
     evaluations = ((_EVALUATION.fullmatch(name), path) for name, path in one.items())
     return ReleaseParts(
         folder=folder,
-        stages={int(match[1]): path for match, path in stages if match},
+        stages={number: one[f"stage{number}"] for number in range(10) if f"stage{number}" in one},
         tests=one.get(TESTS),
         resolution=one.get(RESOLUTION),
         evaluations={match[1]: path for match, path in evaluations if match},

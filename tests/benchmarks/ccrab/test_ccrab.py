@@ -334,6 +334,14 @@ def test_a_part_that_is_there_twice_is_named(tmp_path: Path, made: Any) -> None:
         ccrab.find(release)
 
 
+def test_two_files_of_one_stage_are_named(tmp_path: Path, made: Any) -> None:
+    release = made.write(tmp_path / "release")
+    rows = next(release.rglob("stage4_*.jsonl"))
+    rows.with_name("stage4_other.jsonl").write_bytes(rows.read_bytes())
+    with pytest.raises(BadInput, match=r"stage4 is there twice, as .*stage4_\w+\.jsonl and .*stage4_other\.jsonl"):
+        ccrab.find(release)
+
+
 def test_a_tool_cannot_be_called_human(tmp_path: Path, made: Any) -> None:
     made.archives["results_eval_human"] = made.archives.pop("results_eval_beta")
     with pytest.raises(BadInput, match="no tool may be called human"):
