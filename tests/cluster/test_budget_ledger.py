@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import uuid
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,6 +59,16 @@ def test_without_a_budget_all_begin_and_all_is_booked(ledger: Path) -> None:
     booked, replayed, lost = lines(ledger)
     assert (booked["worker"], booked["cost_usd"], replayed["cost_usd"], budget.spent) == ("worker one", 0.25, 9.0, 0.25)
     assert (lost["worker"], lost["trial"], lost["lost"], "estimated_usd" in lost) == ("worker two", "t2", True, False)
+
+
+@pytest.mark.parametrize("cost", [-1.0, math.nan, math.inf])
+def test_what_is_no_amount_of_dollars_is_not_booked(ledger: Path, cost: float) -> None:
+    budget = BudgetLedger(ledger, 2.5, 1.0)
+    with pytest.raises(ValueError, match="cost_usd"):
+        budget.book("0", "a", "a", entry("1", cost))
+    assert (lines(ledger), budget.spent) == ([], 0.0)
+    budget.book("0", "a", "a", entry("1", 0.5))
+    assert budget.spent == 0.5
 
 
 def test_trials_begin_while_what_all_may_spend_is_within_the_budget(ledger: Path) -> None:

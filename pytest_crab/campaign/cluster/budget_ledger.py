@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,14 +106,17 @@ class BudgetLedger:
             grant.asking = step.startswith(self._asking)
 
     def book(self, identity: str, worker: str, name: str, entry: Mapping[str, Any]) -> None:
-        """Add a request of a worker to the ledger, once by its identity, however often the worker sends it."""
+        """Add a request of a worker to the ledger, once by its identity, however often the worker sends it.
+
+        Raises ValueError where its cost is no amount of dollars, and books nothing then.
+        """
         if identity in self._booked:
             return
+        cost = max(_dollars(entry, "cost_usd"), _dollars(entry, "estimated_usd"))
         self._booked.add(identity)
         self._write({**entry, "worker": name})
         if entry.get("replayed"):
             return
-        cost = max(float(entry.get("cost_usd") or 0.0), float(entry.get("estimated_usd") or 0.0))
         self._paid += cost
         for (owner, _), grant in self._grants.items():
             if owner == worker and grant.trial == entry.get("trial"):
@@ -148,3 +152,10 @@ class BudgetLedger:
             os.write(handle, json.dumps(line, separators=(",", ":")).encode() + b"\n")
         finally:
             os.close(handle)
+
+
+def _dollars(entry: Mapping[str, Any], key: str) -> float:
+    told = float(entry.get(key) or 0.0)
+    if not 0 <= told < math.inf:  # NaN neither
+        raise ValueError(f"{key} of a request is {told}; it should be an amount of dollars, from 0 on")
+    return told

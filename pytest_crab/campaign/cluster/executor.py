@@ -162,7 +162,7 @@ class ClusterExecutor(Executor):
         try:
             uid, name, key = message["uid"], message["name"], message.get("key", "")
             for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
-                self._budget.book(identity, uid, name, entry)
+                self._book(identity, uid, name, entry)
             worker, job = self.workers.known.get(uid), self._jobs.get(key)
             if "warning" in message:
                 self.events.add(message["warning"])
@@ -181,6 +181,13 @@ class ClusterExecutor(Executor):
             self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
         if "call" in message:
             await self._connection.answer(str(message["call"]), answer)
+
+    def _book(self, identity: str, uid: str, name: str, entry: Mapping[str, Any]) -> None:
+        """Book a request; one whose cost cannot be read keeps nothing else of its message from being heard."""
+        try:
+            self._budget.book(identity, uid, name, entry)
+        except (TypeError, ValueError) as error:
+            self.events.add(f"a request of worker {name} was not booked, so more is spent than is known: {error}")
 
     def _admit(self, worker: WorkerState, job: _Job | None, trial: str) -> Mapping[str, Any]:
         """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that it is unwanted."""
