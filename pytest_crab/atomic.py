@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def publish_folder(aside: Path, place: Path) -> bool:
             raise
         return False
     return True
+
+
+def replace_folder(made: Path, place: Path) -> None:
+    """Rename a finished folder to ``place`` and remove what was there, which is never gone before. Raises OSError."""
+    old = place.with_name(f".{place.name}.{os.urandom(6).hex()}")
+    try:
+        place.rename(old)
+    except FileNotFoundError:
+        made.rename(place)
+        return
+    try:
+        made.rename(place)
+    except BaseException:
+        old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:

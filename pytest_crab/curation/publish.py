@@ -13,6 +13,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import ecosystems, serialization
+from pytest_crab.atomic import replace_folder
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
 from pytest_crab.curation.fresh_rates import publish_rates
@@ -192,8 +193,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
                     continue
                 if there != digest:
                     anew += [candidate.id] if there is not None else []
-                    shutil.rmtree(folder, ignore_errors=True)
-                    made.rename(folder)
+                    replace_folder(made, folder)
         except OSError as error:
             raise BadInput(str(folder), [f"cannot be written ({error.strerror}); choose another --out"]) from error
         digests[candidate.id] = digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pytest_crab.curation.publish import record_audits, remove_rejected, write_set
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, load_instances, lock
+from pytest_crab.instances.files import folder_digest
 from pytest_crab.types import (
     CandidateComment,
     Comment,
@@ -77,6 +79,24 @@ def test_what_a_person_edited_differs_from_the_lock_after_the_next_run_too(out: 
         "shop-2",
         "shop-3",
     ]
+
+
+def test_an_instance_that_cannot_be_made_anew_stays(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, rename = folder_digest(out / "shop-1"), Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.parent.name.startswith(".new-"):
+            raise OSError(errno.ENOSPC, "no space")
+        return rename(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", fail)
+        with pytest.raises(BadInput, match="no space"):
+            publish(out, candidate(1, "Other prices"))
+    assert folder_digest(out / "shop-1") == before
+    publish(out, candidate(1, "Other prices"))
+    assert folder_digest(out / "shop-1") != before
+    assert not list(out.glob(".*shop*"))
 
 
 def test_an_instance_that_cannot_be_read_is_in_nobodys_way(out: Path) -> None:
