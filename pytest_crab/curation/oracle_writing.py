@@ -43,7 +43,7 @@ from pytest_crab.curation.proposed_environments import PROPOSED
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput, CrabError, ImageError
 from pytest_crab.formats import format_count
 from pytest_crab.instances.files import file_digest, write_files
 from pytest_crab.instances.validation import variable_faults
@@ -464,8 +464,11 @@ class _Proving:
         return found
 
     def open(self, found: ProvedOracle) -> tuple[TrialContext, ProvedComment]:
-        """Return the context in which an oracle is proved, and its proof."""
+        """Return the context in which an oracle is proved, and its proof. Raises ImageError where that fails now."""
         certificate = self._certify(found.comment, found.files, f"judged-{len(self.attempts)}", found.environment)
+        if not certificate.proven:
+            why = "; ".join(certificate.problems.values())
+            raise ImageError(f"{self._candidate.id}: the oracle of {found.comment.id} cannot be proved again: {why}")
         context = TrialContext(certificate.instance, self._crew, self._run_context)
         return context, certificate.proven[0]
 
