@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_crab.errors import SourceError
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
-from pytest_crab.sources.squashes import commit_with_files
+from pytest_crab.sources.squashes import commit_with_files, named_pull
 from pytest_crab.text import split_lines
 
 #: How a pull request was merged of which the main line has only copies.
@@ -29,7 +29,6 @@ _REF = re.compile(r"refs/(?:pull|remotes/[^/]+/(?:pr|pull))/(\d+)(?:/head)?")
 _REFS = ("refs/pull/*/head", "refs/remotes/*/pr", "refs/remotes/*/pull")
 _GLOBS = ("--glob=refs/pull/*/head", "--glob=refs/remotes/*/pr/*", "--glob=refs/remotes/*/pull/*")
 _BLAMED = re.compile(r"[0-9a-f]{40} \d+ \d+")
-_NAMED = re.compile(r"(?:^Merge pull request #(\d+)\b|\(#(\d+)\)$)")
 _DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
 _FORMAT = "%H%x1f%P%x1f%ct%x1f%ae%x1f%at%x1f%s"
 
@@ -47,8 +46,7 @@ class HistoryCommit:
     @property
     def pull(self) -> int | None:
         """The number of the pull request that the subject names as merged."""
-        match = _NAMED.search(self.authored[2])
-        return int(match[1] or match[2]) if match else None
+        return named_pull(self.authored[2])
 
     @property
     def merged_at(self) -> datetime:

@@ -15,7 +15,7 @@ from pytest_crab.sources import partial_clone
 from pytest_crab.sources.git import ask, locked_cache
 from pytest_crab.sources.git_cli import Commit, Git, GitError, Repo
 from pytest_crab.sources.git_trees import changed_files
-from pytest_crab.sources.squashes import commit_with_files
+from pytest_crab.sources.squashes import MERGE, SQUASH, commit_with_files, named_pull
 from pytest_crab.text import split_lines
 
 _SECONDS = 1800
@@ -23,8 +23,6 @@ _ANSWER_SECONDS = 60
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
 _ONTO = "refs/crab/onto"
 _SHA = re.compile(r"[0-9a-f]{7,40}")
-_MERGE = re.compile(r"Merge pull request #(\d+) ")
-_SQUASH = re.compile(r"\s*\(#(\d+)\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,24 +207,20 @@ def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: 
     if brought is not None and brought != tip:
         return brought
     if wanted.number is not None:
-        named = re.compile(rf"(?:Merge pull request #{wanted.number} |\(#{wanted.number}\)$)")
         log = git.run("log", "--first-parent", "--format=%H%x09%s", _ONTO).decode("utf-8", "replace")
         for told in split_lines(log):
             sha, _, subject = told.partition("\t")
-            if named.search(subject):
+            if named_pull(subject) == wanted.number:
                 return sha
     found = None if brought else commit_with_files(git, _ONTO, _base(git, line, tip), tip)
-    if found is None or (wanted.number is not None and _named(git.line("log", "-1", "--format=%s", found))):
+    if found is None or (
+        wanted.number is not None and named_pull(git.line("log", "-1", "--format=%s", found)) is not None
+    ):
         raise SourceError(
             "what was merged cannot be found in the main line's history; name the commit in which the comments are "
             "resolved with --merged"
         )
     return found
-
-
-def _named(subject: str) -> re.Match[str] | None:
-    """Return where the subject of a merge or a squash has the number of its pull request."""
-    return _MERGE.match(subject) or _SQUASH.search(subject)
 
 
 def _is_later(git: Git, base: str, head: str, merged: str) -> bool:
@@ -291,12 +285,12 @@ def _texts(
     """
     message = _message(repository.commit(merged)) if merged is not None else ""
     subject, _, rest = message.partition("\n")
-    named = _named(subject)
-    if named is None or int(named[1]) != (number or int(named[1])):
+    named = named_pull(subject)
+    if named is None or named != (number or named):
         subject, rest = (commits[0][1] if commits else ""), ""
-    elif named.re is _MERGE:
+    elif MERGE.match(subject):
         subject, _, rest = rest.strip().partition("\n")
-    return _SQUASH.sub("", subject).strip(), rest.strip()
+    return SQUASH.sub("", subject).strip(), rest.strip()
 
 
 def _day(repository: Repo, brought: str | None) -> str | None:

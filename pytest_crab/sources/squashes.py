@@ -1,7 +1,8 @@
-"""Find the commit that brought a pull request into the main line by its files, where no message tells."""
+"""Tell which pull request a commit of the main line brought: by its message, or by its files where that is silent."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pytest_crab.sources.git_cli import Git
@@ -9,7 +10,16 @@ from pytest_crab.sources.git_cli import Git
 #: The repository may belong to another user.
 _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
+#: The subjects of a merge and of a squash that a forge made.
+MERGE = re.compile(r"Merge pull request #(\d+)\b")
+SQUASH = re.compile(r"\s*\(#(\d+)\)$")
 _RAW = ("--raw", "-z", "--no-renames", "--no-abbrev")
+
+
+def named_pull(subject: str) -> int | None:
+    """Return the number of the pull request that the subject of a commit names as merged; None where it names none."""
+    found = MERGE.match(subject) or SQUASH.search(subject)
+    return None if found is None else int(found[1])
 
 
 def commit_with_files(git: Git, main: str, base: str, tip: str) -> str | None:
