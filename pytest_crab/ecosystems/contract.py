@@ -217,6 +217,16 @@ class Ecosystem(Protocol):
         """The spelling of a pinned package in ``environment.packages``."""
 
     @property
+    def pinned_by(self) -> str:
+        """What pins its packages, where ``environment.packages`` may not, as "pom.xml pins what Maven takes"."""
+        return ""
+
+    @property
+    def own_variables(self) -> Mapping[str, str]:
+        """Variables that no environment may set, since the harness does, each with the end of a sentence on it."""
+        return {}
+
+    @property
     def runners(self) -> Mapping[str, Spelling]:
         """The runners of its tests by name, each with the end of the name of an oracle's file; the usual one first."""
 
@@ -372,6 +382,11 @@ class Ecosystem(Protocol):
                 f"environment.dockerfile is {environment.dockerfile}; with ecosystem {self.name} it should be "
                 f"{self.name}, or your own"
             )
+        for name, words in self.own_variables.items():
+            if name in environment.env:
+                yield f"environment.env.{name} belongs to the harness{words}"
+        if self.pinned_by and environment.packages:
+            yield f"environment.packages are set; they should be left out, since {self.pinned_by}"
 
     def start(self, runner: str) -> Environment:  # noqa: ARG002 - most runners come with the tools
         """Return the environment of an instance of which nothing is known but the runner of its oracles."""

@@ -70,6 +70,7 @@ class Cpp(Ecosystem):
     versions = Spelling(r"\d{1,2}(?:\.\d{1,2}){0,2}", "GCC, such as '12'")
     #: The first GCC that compiles what the harness links to an oracle.
     oldest = "8"
+    own_variables = MappingProxyType(dict.fromkeys(("CC", "CXX"), "; environment.version says which compiler it is"))
     pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
     runners = MappingProxyType(
         {**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c"), "cpp-tests": OWN_TESTS}
@@ -118,9 +119,6 @@ class Cpp(Ecosystem):
         if environment.build is None:
             wanted = "'make', or 'cmake -S . -B build' and 'cmake --build build'"
             yield f"environment.build is missing; it should be the commands that build the tree, such as {wanted}"
-        for name in ("CC", "CXX"):
-            if name in environment.env:
-                yield f"environment.env.{name} belongs to the harness; environment.version says which compiler it is"
 
     @override
     def start(self, runner: str) -> Environment:

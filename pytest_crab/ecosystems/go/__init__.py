@@ -75,6 +75,8 @@ class Go(Ecosystem):
     )
     #: The first Go whose tests mark their own lines apart from what is printed.
     oldest = "1.20"
+    pinned_by = "go.mod and go.sum pin what Go takes"
+    own_variables = MappingProxyType({"GODEBUG": ", which reads its caches by it; it should be left out"})
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go"), "go-tests": OWN_TESTS})
     leftovers = Patterns(names=("coverage.out", "cover.out"))
@@ -98,13 +100,3 @@ class Go(Ecosystem):
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         place, _, told = run_id.partition(":")
         return place == str(PurePosixPath(path).parent) and told.partition("/")[0] == name
-
-    @override
-    def environment_faults(self, environment: Environment) -> Iterator[str]:
-        yield from super().environment_faults(environment)
-        if not self.owns(environment):
-            return
-        if "GODEBUG" in environment.env:
-            yield "environment.env.GODEBUG belongs to the harness, which reads its caches by it; it should be left out"
-        if environment.packages:
-            yield "environment.packages are set; they should be left out, since go.mod and go.sum pin what Go takes"

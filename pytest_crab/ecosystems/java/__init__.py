@@ -81,6 +81,13 @@ class Java(Ecosystem):
     versions = Spelling(r"\d{1,2}(?:\.\d{1,3}){0,2}", "a JDK, such as '17'")
     #: The first JDK that has all options that oracles are compiled and run with.
     oldest = "11"
+    pinned_by = "pom.xml pins what Maven takes"
+    own_variables = MappingProxyType(
+        {
+            "MAVEN_OPTS": ", whose Maven reads its repository by it; it should be left out, and what a test's JVM "
+            "needs be in JDK_JAVA_OPTIONS"
+        }
+    )
     pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
     runners = MappingProxyType({"junit": Spelling(r"\.java", ".java"), "java-tests": OWN_TESTS})
     leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
@@ -106,19 +113,6 @@ class Java(Ecosystem):
         file = f"/{owner.partition('$')[0].replace('.', '/')}.java"
         inside = module == "." or path.startswith(f"{module}/")
         return inside and f"/{path}".endswith(file) and re.split(r"\W", title)[0] == name
-
-    @override
-    def environment_faults(self, environment: Environment) -> Iterator[str]:
-        yield from super().environment_faults(environment)
-        if not self.owns(environment):
-            return
-        if "MAVEN_OPTS" in environment.env:
-            yield (
-                "environment.env.MAVEN_OPTS belongs to the harness, whose Maven reads its repository by it; it should "
-                "be left out, and what a test's JVM needs be in JDK_JAVA_OPTIONS"
-            )
-        if environment.packages:
-            yield "environment.packages are set; they should be left out, since pom.xml pins what Maven takes"
 
 
 def _is_module(folder: Path) -> bool:

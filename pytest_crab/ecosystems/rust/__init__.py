@@ -88,6 +88,7 @@ class Rust(Ecosystem):
     versions = Spelling(r"1\.\d{1,3}(?:\.\d{1,2})?", "Rust, such as '1.95'")
     #: The oldest Rust whose tests were seen to be told as they are here.
     oldest = "1.63"
+    pinned_by = "Cargo.lock pins what cargo takes"
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
     runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs"), "rust-tests": OWN_TESTS})
     leftovers = Patterns(names=("*.profraw",), marks=("CACHEDIR.TAG",))  # which lies in each target folder
@@ -132,11 +133,3 @@ class Rust(Ecosystem):
         called = file.parent.name if file.stem in ("main", "mod", "lib") else file.stem
         inside = folder == "." or path.startswith(f"{folder}/")
         return inside and called in (target, *modules) and title == name
-
-    @override
-    def environment_faults(self, environment: Environment) -> Iterator[str]:
-        yield from super().environment_faults(environment)
-        if not self.owns(environment):
-            return
-        if environment.packages:
-            yield "environment.packages are set; they should be left out, since Cargo.lock pins what cargo takes"
