@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.shared_options import address_for
 from pytest_crab.clients.github_pulls import API, TOKENS, GitHubPulls
 from pytest_crab.clients.gitlab_pulls import TOKEN, GitLabPulls
 from pytest_crab.clients.reviewed_pulls import ReviewedPulls
@@ -22,7 +23,7 @@ from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.formats import format_names
 from pytest_crab.instances.loading import find_instances, load_instances
 from pytest_crab.registry import offered
-from pytest_crab.sources.remotes import address_of, is_repository
+from pytest_crab.sources.remotes import is_repository
 
 _SHORT = re.compile(r"[\w.-]+/[\w.-]+")
 _ADDRESS = re.compile(r"(?P<server>https?://[^/\s]+)/(?P<project>[\w.-]+(?:/[\w.-]+)+?)(?:\.git)?/?")
@@ -58,10 +59,7 @@ def local_repository(wanted: SourceArguments) -> tuple[Path, str] | None:
     place = Path(wanted.source)
     if not (place.is_dir() and is_repository(place)):
         return None
-    url = wanted.url or address_of(place)
-    if url is None:
-        raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
-    return place, url
+    return place, address_for(place, wanted.url)
 
 
 def open_forge(named: str, *, known: bool = False) -> ReviewedPulls | None:

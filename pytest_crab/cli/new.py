@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from pytest_crab.cli.shared_options import store_option
+from pytest_crab.cli.shared_options import address_for, store_option
 from pytest_crab.curation import pull_requests, template
 from pytest_crab.curation.locations import Location, parse_location
 from pytest_crab.curation.pull_requests import PullRequestDraft
 from pytest_crab.errors import BadInput
 from pytest_crab.sources.pull_request import PullRequestQuery
-from pytest_crab.sources.remotes import address_of, is_repository
+from pytest_crab.sources.remotes import is_repository
 from pytest_crab.store import FileStore
 from pytest_crab.types import INSTANCE_ID
 
@@ -141,9 +141,7 @@ def _wanted_pull(asked: NewArguments, folder: Path) -> PullRequestQuery:
         raise click.UsageError("--reference is for releases and folders; a repository's is --merged SHA")
     shas = {"base": asked.base, "head": asked.head, "merged": asked.merged}
     if folder.is_dir():
-        url = asked.url or address_of(folder)
-        if url is None:
-            raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
+        url = address_for(folder, asked.url)
         return PullRequestQuery(url=url, number=asked.number, place=str(folder.absolute()), **shas)
     if match := _PULL.fullmatch(asked.source):
         return PullRequestQuery(url=match[1], number=int(match[2]), **shas)

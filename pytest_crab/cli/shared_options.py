@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,17 +22,33 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
+from pytest_crab.sources.remotes import address_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The store of a command that names no other.
-STORE = Path(".crab")
+_ADDRESS = re.compile(r"https://[^/\s@]+(?:/[^/\s@]+){2,}")
+
+#: The store of a command that names no other: that of runs in this environment.
+STORE = Path(os.environ.get("CRAB_STORE") or ".crab")
 
 
 def store_option(text: str, *names: str) -> Callable[[F], F]:
     """Return the option ``--store``, by default ``.crab``; ``names`` are those of its parameter."""
     folder = click.Path(file_okay=False, path_type=Path)
     return click.option("--store", *names, type=folder, default=STORE, show_default=True, help=text)
+
+
+def address_for(folder: Path, named: str | None) -> str:
+    """Return the address of a repository on this machine: the one that ``--url`` names, else its origin's.
+
+    Raises UsageError.
+    """
+    url = named or address_of(folder)
+    if url is None:
+        raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
+    if not _ADDRESS.fullmatch(url):
+        raise click.UsageError(f"--url is {url}; it should be an address such as https://git.example/owner/name")
+    return url
 
 
 def embedding_option(text: str) -> Callable[[F], F]:
@@ -87,7 +105,9 @@ def load_similarities(names: Sequence[str]) -> dict[str, Similarity]:
 def runtime_option(text: str) -> Callable[[F], F]:
     """Return the option ``--runtime``, with this help text."""
     kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
-    return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
+    return click.option(
+        "--runtime", type=kinds, default="auto", envvar="CRAB_RUNTIME", show_envvar=True, show_default=True, help=text
+    )
 
 
 def read_as(kind: OptionType) -> dict[str, Any]:

@@ -166,6 +166,15 @@ def test_a_folder_becomes_the_tree_and_changed_copies_its_diffs() -> None:
     assert shared.source.tree.path == "../projects/shop"
 
 
+@pytest.mark.parametrize("url", ["../clone", "https://git.invalid/shop", "https://me:key@git.invalid/owner/shop"])
+def test_an_address_that_an_instance_could_not_name_is_refused_before_one_is_written(url: str) -> None:
+    head, merged = clone()
+    result = run("set", "new", "clone", "--url", url, "--head", head, "--merged", merged, "--into", "set")
+    assert result.exit_code == 2
+    assert f"--url is {url}; it should be an address such as https://" in result.output
+    assert not Path("set").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "telling"),
     [

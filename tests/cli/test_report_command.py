@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +101,11 @@ def test_a_folder_that_holds_nothing_recorded_is_named(tmp_path: Path) -> None:
     (sentence,) = result.output.splitlines()
     assert sentence.startswith("Error: empty: it holds no recorded results")
     assert all(name in sentence for name in ("c-CRAB", "Martian", "BC-Bench", "SWE-PRBench", "AACR-Bench"))
+
+
+def test_the_store_is_that_of_runs_where_none_is_named(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "report"]
+    env = {**os.environ, "CRAB_STORE": str(tmp_path / "kept")}
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert str(tmp_path / "kept") in done.stderr

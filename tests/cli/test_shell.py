@@ -76,6 +76,15 @@ def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
     assert (result.exit_code, result.output) == (0, "ran\n")
 
 
+@pytest.mark.bubblewrap
+def test_the_runtime_is_that_of_runs_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_RUNTIME", "elsewhere")
+    refused = CliRunner().invoke(main, ["set", "shell", "shop-1", "-c", "true"])
+    assert refused.exit_code == 2
+    assert "CRAB_RUNTIME" in refused.output
+    assert run("-c", "true").exit_code == 0, "the option comes first"
+
+
 @pytest.mark.docker
 def test_docker_has_the_same_at_the_reference() -> None:
     result = run("--at=reference", "-c", 'python -c "import shop; print(shop.TWO)"', runtime="docker")
