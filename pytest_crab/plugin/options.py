@@ -100,7 +100,20 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
     for name in ("reviewers", "agents"):
         values[name] = tuple(dict.fromkeys(values[name]))
-    return Options(**{**values, "store": store, "report": values["report"] or store / "report"})
+    options = Options(**{**values, "store": store, "report": values["report"] or store / "report"})
+    if not options.gated:
+        _refuse_terms(config)
+    return options
+
+
+def _refuse_terms(config: pytest.Config) -> None:
+    """Raise pytest.UsageError for a gate's term on the command line of a run without a gate; files may keep theirs."""
+    for option in OPTIONS:
+        if option.gate and "compare" in option.commands and config.getoption(option.dest, None):
+            raise pytest.UsageError(
+                f"--crab-{option.name} is a term of a gate, and this run has none: add --crab-baseline or "
+                "--crab-fail-under"
+            )
 
 
 def named_experiment(config: pytest.Config, settings: Settings) -> Experiment | None:

@@ -155,14 +155,15 @@ class Outcomes:
 
     def _print_end(self, reporter: pytest.TerminalReporter, summary: Summary, exitstatus: int) -> None:
         """Print where the report is, with the gate's decision or why the exit status is 1 without one."""
-        page = self._shown_report(self._keeper.report) / "index.html"
+        page = self._keeper.report / "index.html"
+        place = self._shown_report(page) if page.exists() else "none"
         shown = bool(self._recorder.trials) and reporter.verbosity >= -1
         if summary.gate is not None and summary.gate.sentence:
-            reporter.write_line(f"{gate_line(summary.gate)}{f' Report: {page}' if shown else ''}", bold=True)
+            reporter.write_line(f"{gate_line(summary.gate)}{f' Report: {place}' if shown else ''}", bold=True)
         elif shown:
             missed = exitstatus == 1 and self._sections.own(reporter, MISSED)
             why = "; exit status 1 for what was missed, no gate asked for" if missed else ""
-            reporter.write_line(f"report: {page} (tables: -v){why}")
+            reporter.write_line(f"report: {place} (tables: -v){why}")
 
     def _shown_report(self, report: Path) -> Path:
         """Return the report's place as it is seen from where pytest was started."""

@@ -37,6 +37,8 @@ def with_table(summary: Summary) -> dict[str, Any]:
 
 def without_table(data: Any, where: str) -> Any:
     """Return such data with whole records of oracles in each reviewer. Raises BadInput, which names ``where``."""
+    if not (isinstance(data, dict) and {"oracles", "reviewers"} <= data.keys()):
+        raise BadInput(where, ["is no summary of a run; name a report's folder, or the summary.json in it"])
     try:
         shared = {repr(number): one for number, one in enumerate(data.pop("oracles"))}  # "True" is not "1"
         for own in data["reviewers"]:

@@ -42,6 +42,14 @@ def test_gates_that_prove_nothing_are_refused(bare: Any, arguments: tuple[str, .
     assert not bare.store.exists()
 
 
+@pytest.mark.parametrize("term", ["margin=10", "fail-on=worse", "gate-looks=3", "anchor=pinned"])
+def test_a_term_of_a_gate_without_a_gate_is_refused(bare: Any, term: str) -> None:
+    result = bare.pytester.runpytest("--reviewer=human", f"--crab-{term}", "instances")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--crab-{term.partition('=')[0]} is a term of a gate*add --crab-baseline*"])
+    assert not bare.store.exists()
+
+
 def test_met_though_items_failed(lab: Any, gated: Any) -> None:
     result = gated("half", "0.5")
     result.assert_outcomes(failed=2)

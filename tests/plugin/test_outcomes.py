@@ -235,4 +235,4 @@ def test_an_unwritable_report_is_said_and_fails_no_trial(lab: Any) -> None:
     (lab.path / "taken").write_text("a file")
     result = lab.run("--reviewer=human", "--crab-report=taken/report", "instances/shop-1")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*taken/report/trials.jsonl cannot be written: *"])
+    result.stdout.fnmatch_lines(["*taken/report/trials.jsonl cannot be written: *", "report: none *"])

@@ -241,6 +241,14 @@ def test_a_bad_summary_is_refused(tmp_path: Path, text: str) -> None:
         read_summary(path)
 
 
+@pytest.mark.parametrize("text", ["{}", "[]", '{"name": "shop", "reviewers": []}'])
+def test_what_is_no_summary_is_called_so(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "package.json"
+    path.write_text(text)
+    with pytest.raises(BadInput, match="no summary of a run"):
+        read_summary(path)
+
+
 def test_a_number_that_is_none_is_in_no_file(tmp_path: Path, make_trial: MakeTrial) -> None:
     (codex,) = summarise([make_trial("codex", "a", Reason.GREEN)]).reviewers
     endless = Summary(reviewers=(dataclasses.replace(codex, cost_usd=float("inf")),))
