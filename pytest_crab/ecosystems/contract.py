@@ -218,7 +218,7 @@ class Ecosystem(Protocol):
 
     @property
     def pinned_by(self) -> str:
-        """What pins its packages, where ``environment.packages`` may not, as "pom.xml pins what Maven takes"."""
+        """The end of a sentence on what pins its packages, where ``environment.packages`` may not; else empty."""
         return ""
 
     @property
