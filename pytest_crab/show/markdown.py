@@ -92,7 +92,7 @@ def detail_lines(summary: Summary) -> Iterator[str]:
     said = [*together_lines(summary.together), *(text for text, _ in remarks(summary))]
     if said:
         yield ""
-        yield from (f"- {escape_markdown(text)}" for text in said)
+        yield from (f"- {escape_markdown(text, 1000)}" for text in said)
 
 
 def escape_markdown(text: str, limit: int = 200) -> str:

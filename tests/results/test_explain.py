@@ -149,7 +149,10 @@ def test_a_broken_trial_says_what_broke(make_trial: MakeTrial) -> None:
     lines = explain(trial)
     assert "prepare broke: no space left" in lines
     assert "review: none" in lines
-    assert lines[-1] == "tests that passed before are broken"
+    assert lines[-2:] == [
+        "tests that passed before are broken",
+        "to see why it is broken: pytest-crab set certify a",
+    ]
 
 
 def test_findings_cannot_steer_the_terminal_and_stay_short(make_trial: MakeTrial, make_result: MakeResult) -> None:

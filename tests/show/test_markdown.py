@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.results.gate_record import Gate
@@ -32,6 +33,13 @@ def test_the_net_lift_and_the_unknown_are_told(make_trial: Callable[..., Trial])
     bounds = "mine: 1 oracle has no verdict; the rate lies between 50.0% and 100.0%"
     assert f"- {bounds}" in lines
     assert "<details><summary>Unknown oracles, not counted in any rate</summary>" in lines
+
+
+def test_a_remark_is_whole(make_trial: Callable[..., Trial]) -> None:
+    remark = f"oracles: {'measured, ' * 40}to the end"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_crab.show.markdown.remarks", lambda _: [(remark, "")])
+        assert f"- {remark}" in list(markdown_lines(summarise([make_trial("a", "one", Reason.GREEN)])))
 
 
 def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
