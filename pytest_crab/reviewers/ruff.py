@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import ecosystems
+from pytest_crab.commands import printed_version
 from pytest_crab.diffs import changed_lines, touches
 from pytest_crab.ecosystems.python.linter import IGNORE, NEWEST, SELECT, arguments
 from pytest_crab.errors import ReviewerError
@@ -172,9 +172,6 @@ def _installed_ruff() -> str | None:
 def ruff_version() -> str:
     """Return the output of ``ruff --version``. Raises ReviewerError."""
     try:
-        own = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}  # and no key
-        argv = (ruff_program(), "--version")
-        done = subprocess.run(argv, env=own, capture_output=True, check=True, timeout=60, text=True)
+        return printed_version((ruff_program(), "--version"), "/")
     except (OSError, subprocess.SubprocessError) as error:
         raise ReviewerError(f"{ruff_program()} --version failed: {error}; install ruff again") from error
-    return done.stdout.strip()
