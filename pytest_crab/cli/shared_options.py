@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ import click
 
 from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.validation import is_repository_address
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
 from pytest_crab.results.oracle_table import with_table
@@ -25,8 +25,6 @@ from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 from pytest_crab.sources.remotes import address_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_ADDRESS = re.compile(r"https://[^/\s@]+(?:/[^/\s@]+){2,}")
 
 #: The store of a command that names no other: that of runs in this environment.
 STORE = Path(os.environ.get("CRAB_STORE") or ".crab")
@@ -46,7 +44,7 @@ def address_for(folder: Path, named: str | None) -> str:
     url = named or address_of(folder)
     if url is None:
         raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
-    if not _ADDRESS.fullmatch(url):
+    if not is_repository_address(url):
         raise click.UsageError(f"--url is {url}; it should be an address such as https://git.example/owner/name")
     return url
 

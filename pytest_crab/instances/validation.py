@@ -83,6 +83,11 @@ def is_branch(name: str) -> bool:
     return _BRANCH.fullmatch(name) is not None
 
 
+def is_repository_address(url: str) -> bool:
+    """Return whether a repository may have this address: https, a host, owner and name, and no password."""
+    return _REPOSITORY.fullmatch(url) is not None
+
+
 def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
     """The public facts: a number, a title, a branch, a web address, a day."""
     if facts.number < 1:
@@ -101,7 +106,7 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
     """Yield the faults of a source; the files it names must lie in the instance's folder or set."""
     only = source.only
     key = f"source.{source.key}"
-    if source.repository is not None and not _REPOSITORY.fullmatch(source.repository):
+    if source.repository is not None and not is_repository_address(source.repository):
         yield f"{key}.url is {source.repository!r}; it should be https://host/owner/name without a password"
     if isinstance(only, SdistSource):
         if not _NAME.fullmatch(only.name):

@@ -127,3 +127,24 @@ def test_what_a_project_asks_for_is_installed_with_a_runner_that_it_has_not() ->
     assert drafted.packages == ()
     assert drafted.install[0].startswith("npm ci ")
     assert drafted.install[-1].endswith(" vitest@3.0.5")
+
+
+@pytest.mark.parametrize(
+    ("language", "cmake", "runner", "end", "packages", "line"),
+    [
+        ("c", "", "c", ".c", (), "void test_c0(void) {"),
+        ("cpp", "", "gtest", ".cpp", (), "TEST(Review, c0) {"),
+        ("cpp", "find_package(doctest)", "doctest", ".cpp", ("doctest",), 'TEST_CASE("c0") {'),
+        ("cpp", "find_package(Catch2 2)", "catch2", ".cpp", ("catch2",), 'TEST_CASE("c0") {'),
+    ],
+)
+def test_an_oracle_in_c_is_a_plain_function_and_one_in_cpp_has_the_projects_framework(
+    language: str, cmake: str, runner: str, end: str, packages: tuple[str, ...], line: str
+) -> None:
+    files = {"tests/CMakeLists.txt": cmake, "Makefile": "all:"}
+    named, drafted = ecosystems.named("cpp").draft(language, lambda name: files.get(name, ""))
+    assert (named, drafted.packages, drafted.build) == (runner, packages, ("make",))
+    (comment,) = draft_comments([Location(path="a.c", lines=None)], language, named)
+    assert comment.required_oracle.file == f"oracles/test_c0{end}"
+    ((_, text),) = stubs([comment])
+    assert line in text.splitlines()

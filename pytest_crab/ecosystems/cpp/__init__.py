@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -37,6 +39,26 @@ TEST(Review, {comment}) {{
   FAIL() << "to be written";
 }}
 """
+#: What stands in a stub for another runner, in place of what GoogleTest's has.
+_STUB_CHANGES = MappingProxyType(
+    {
+        "doctest": (
+            ("gtest/gtest.h", "doctest/doctest.h"),
+            ("TEST(Review, {comment})", 'TEST_CASE("{comment}")'),
+            ('FAIL() << "to be written"', 'FAIL("to be written")'),
+        ),
+        "catch2": (
+            ("gtest/gtest.h", "catch2/catch.hpp"),
+            ("TEST(Review, {comment})", 'TEST_CASE("{comment}")'),
+            ('FAIL() << "to be written"', 'FAIL("to be written")'),
+        ),
+        "c": (
+            ("gtest/gtest.h", "assert.h"),
+            ("TEST(Review, {comment})", "void test_{comment}(void)"),
+            ('FAIL() << "to be written"', 'assert(!"to be written")'),
+        ),
+    }
+)
 _CODE = (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".ipp")
 _SOURCES = Spelling(r"\.(?:cpp|cc|cxx)", ".cpp, .cc or .cxx")
 
@@ -99,6 +121,21 @@ class Cpp(Ecosystem):
             yield Environment(ecosystem=self.name, version=version, install=("make",), build=("make",))
         else:
             raise ImageError("nothing at its root says how it is built and tested in a way that is known here")
+
+    @override
+    def draft(self, language: str, read: Callable[[str], str]) -> tuple[str, Environment]:
+        """Take plain functions in C; in C++ the framework that CMake's files of the root and of tests name."""
+        runner, environment = super().draft(language, read)
+        if language == "c":
+            return "c", environment
+        said = "".join(read(f"{folder}CMakeLists.txt") for folder in ("", "tests/", "test/")).lower()
+        runner = next((name for name in FRAMEWORKS if name in said), runner)
+        packages = () if runner == FRAMEWORKS[0] else (runner,)
+        return runner, dataclasses.replace(environment, packages=packages)
+
+    @override
+    def stub_of(self, runner: str) -> str:
+        return functools.reduce(lambda text, change: text.replace(*change), _STUB_CHANGES.get(runner, ()), self.stub)
 
     @override
     def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:
