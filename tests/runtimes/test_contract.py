@@ -212,7 +212,7 @@ def test_two_sandboxes_share_nothing(place: Place) -> None:
 
 
 #: How the harness's two ends meet: the second command listens, at a socket that it may find open.
-ISOLATION = (resources.files("pytest_crab.ecosystems.python.inside") / "isolation.py").read_text("utf-8")
+ISOLATION = (resources.files("pytest_crab.harness.inside") / "isolation.py").read_text("utf-8")
 LISTEN = f"""{ISOLATION}
 listener = inherited_listener()
 if listener is None:
