@@ -41,11 +41,12 @@ def address_for(folder: Path, named: str | None) -> str:
 
     Raises UsageError.
     """
+    if named is not None and not is_repository_address(named):
+        raise click.UsageError(f"--url is {named}; it should be an address such as https://git.example/owner/name")
     url = named or address_of(folder)
-    if url is None:
-        raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
-    if not is_repository_address(url):
-        raise click.UsageError(f"--url is {url}; it should be an address such as https://git.example/owner/name")
+    if url is None or not is_repository_address(url):
+        has = "has no https origin" if url is None else f"has the origin {url}, which no instance can name"
+        raise click.UsageError(f"{folder} {has}; say with --url where the repository can be found")
     return url
 
 

@@ -294,7 +294,9 @@ class Ecosystem(Protocol):
         """The runners whose oracles may run as another user than the project (``isolation: process``).
 
         Their ``run`` then has a third argument: the program that an oracle starts in place of the language's
-        interpreter, which is that of ``facts["tools"]`` by the ecosystem's name. It runs that in the project's tree.
+        interpreter, which is that of ``facts["tools"]`` by the ecosystem's name, or else the harness's own. It runs
+        that in the project's tree. A runner's ``keep(host, state)``, where it has one, is called there before: it puts
+        back what no revision may change.
         """
         return frozenset()
 

@@ -243,8 +243,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, OwnTestsRun)}
     parts = {name: text for name, text in _PARTS.items() if job.leaks or name != "leak_scan"}
     parts |= {f"{name}_own_tests": one.own_tests or "" for name, one in tested.items()}
-    for owner in [*owners, *tested.values()] if role != "project" else []:
-        parts |= _texts(owner)
+    for owner in [*owners, *tested.values()]:
+        parts |= _texts(owner) if role != "project" else {f"{owner.name}_runner": owner.runner}
     if role:
         parts["isolation"] = _ISOLATION
     image, facts = job.image, job.image.facts

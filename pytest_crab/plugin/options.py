@@ -108,8 +108,11 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
 
 def _refuse_terms(config: pytest.Config) -> None:
     """Raise pytest.UsageError for a gate's term on the command line of a run without a gate; files may keep theirs."""
+    typed = {
+        str(one).partition("=")[0] for one in config.invocation_params.args
+    }  # addopts are a file's, or a variable's
     for option in OPTIONS:
-        if option.gate and "compare" in option.commands and config.getoption(option.dest, None):
+        if option.gate and "compare" in option.commands and f"--crab-{option.name}" in typed:
             raise pytest.UsageError(
                 f"--crab-{option.name} is a term of a gate, and this run has none: add --crab-baseline or "
                 "--crab-fail-under"

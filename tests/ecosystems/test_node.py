@@ -163,6 +163,13 @@ def test_an_oracle_that_only_starts_the_project_can_be_isolated(source: str) -> 
         STARTS + "import './setup.mjs';\n",
         STARTS + "readFileSync('package.json');\n",
         STARTS + "const here = process.cwd();\n",
+        STARTS + "assert(!existsSync('app.lock'));\n",
+        STARTS + "readdirSync('.');\n",
+        STARTS + "openSync('x', 'r');\n",
+        STARTS + "execSync('cat src/x.js');\n",
+        STARTS + "new Worker('./src/w.mjs');\n",
+        STARTS + "await import(place);\n",
+        STARTS + "import /* more */ './a.js';\n",
         STARTS + "new URL('./x.js', import.meta.url);\n",
     ],
 )

@@ -103,3 +103,23 @@ def test_a_program_of_the_project_can_read_the_oracle_only_without_isolation(
         "});\n"
     )
     assert told(node.run(source, isolation=isolation)) == {"sum": "passed", "list": "passed"}
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+@pytest.mark.parametrize("build", [None, ("echo 'export default 3' > node_modules/sum/index.js",)])
+def test_installed_packages_are_the_environments(
+    node: IsolatedNode, isolation: Isolation, build: tuple[str, ...] | None
+) -> None:
+    node.bench.build = build
+    node.bench.write("node_modules/sum/package.json", '{"name": "sum", "type": "module", "main": "index.js"}\n')
+    node.bench.write("node_modules/sum/index.js", "export default 0\n")
+    changes = [changed("src/add.mjs", "import sum from 'sum';\nconsole.log(sum);\n")]
+    if build is None:
+        changes.append(changed("node_modules/sum/index.js", "export default 3\n"))
+    assert told(node.run(ORACLE, *changes, isolation=isolation)) == {"sum": "failed"}
+
+
+def test_the_program_is_node_itself_without_isolation(node: IsolatedNode) -> None:
+    source = ORACLE.replace("process.execPath", "process.env.CRAB_PROGRAM")
+    for isolation in Isolation:
+        assert told(node.run(source, isolation=isolation)) == {"sum": "passed"}

@@ -122,3 +122,26 @@ def test_a_project_that_ends_its_server_is_lost(bench: Bench) -> None:
     bench.write("mean.py", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n")
     report = bench.report([bench.oracle(source, isolated=True, name=name) for name in ("a", "b")])
     assert [run.ending for run in report.runs] == [Ending.LOST, Ending.UNSTARTED]
+
+
+#: Connects to the project's end from a process that is left, and sends it bytes, so that it always has some to read.
+DRIPPING = """
+import os, socket, sys, time
+if os.fork() == 0:
+    os.setsid()
+    guests = [socket.socket(socket.AF_UNIX) for _ in range(16)]
+    for one in guests:
+        one.connect(sys.argv[1])
+    while True:
+        for one in guests:
+            one.sendall(b" ")
+        time.sleep(0.0002)
+"""
+
+
+def test_a_guest_that_never_stops_talking_takes_no_later_oracle_with_it(bench: Bench) -> None:
+    place = str(bench.folder / "meet" / "crab.sock")
+    source = PREFIX + f"def test_it():\n    assert subprocess.call([PYTHON, '-m', 'drip', {place!r}]) == 0\n"
+    bench.write("drip.py", DRIPPING)
+    report = bench.report([bench.oracle(source, isolated=True, name=name) for name in ("a", "b", "c", "d")])
+    assert [run.ending for run in report.runs] == [Ending.COMPLETED] * 4

@@ -50,6 +50,12 @@ def test_a_term_of_a_gate_without_a_gate_is_refused(bare: Any, term: str) -> Non
     assert not bare.store.exists()
 
 
+def test_a_project_may_keep_terms_of_its_gates_for_runs_without_one(bare: Any) -> None:
+    bare.pytester.makeini("[pytest]\naddopts = --crab-margin=10\n")
+    result = bare.pytester.runpytest("--reviewer=human", "--collect-only", "instances")
+    assert result.ret == pytest.ExitCode.OK
+
+
 def test_met_though_items_failed(lab: Any, gated: Any) -> None:
     result = gated("half", "0.5")
     result.assert_outcomes(failed=2)

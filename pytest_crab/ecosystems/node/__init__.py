@@ -34,10 +34,12 @@ _SCRIPTS = MappingProxyType({**{name: rf"\b{name}\b" for name in _INSTALLED}, "n
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
 
-#: What an oracle imports, and what makes one count on the tree that it runs in: its folder, files there, a channel.
-_IMPORTS = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*['"`]([^'"`\n]+)['"`]""")
+#: What an oracle imports, and what makes one count on the tree that it runs in: its folder, files, other commands.
+_IMPORTS = re.compile(r"""\b(?:from|import|require)\s*\(?\s*['"`]([^'"`\n]+)['"`]""")
+_COMPUTED = re.compile(r"""\b(?:import|require)\s*\((?!\s*['"])|\b(?:import|from)\s*/""")
 _TREE = re.compile(
-    r"\bcwd\s*\(|\breadFile|\bcreateReadStream|\bimport\.meta|\b__(?:dirname|filename)|\bcreateRequire|\bfork\s*\("
+    r"(?i)\bcwd\s*\(|chdir|\bimport\.meta|\b__(?:dirname|filename)|createRequire|\bfork\b|Worker"
+    r"|exists|\bl?stat(?:Sync)?\b|\baccess|readdir|opendir|\bopen|readFile|readlink|createReadStream|\bexec(?:Sync)?\s*\("
 )
 
 #: Brings another package manager than npm; nothing of it lies in the tree.
@@ -220,7 +222,11 @@ class Node(Ecosystem):
     @override
     def only_starts_project(self, source: str) -> bool:
         """One that names node as a program, imports node's own modules alone and counts on no file of the tree."""
-        if not re.search(r"\bprocess\.execPath\b|\bCRAB_PROGRAM\b", source) or _TREE.search(source):
+        if (
+            not re.search(r"\bprocess\.execPath\b|\bCRAB_PROGRAM\b", source)
+            or _TREE.search(source)
+            or _COMPUTED.search(source)
+        ):
             return False
         return all(name.startswith("node:") for name in _IMPORTS.findall(source))
 

@@ -30,7 +30,9 @@ def only_starts_project(source: str) -> bool:
         return False
     if any(_name(node) in _IMPORTERS or _asks_folder(node) or _reads_file(node) for node in nodes):
         return False
-    return any(_name(node) == "executable" or _is_text(node, "CRAB_PYTHON") for node in nodes)
+    return any(
+        _name(node) == "executable" or _is_text(node, "CRAB_PYTHON") or _is_text(node, "CRAB_PROGRAM") for node in nodes
+    )
 
 
 def _imported(nodes: list[ast.AST]) -> set[str]:

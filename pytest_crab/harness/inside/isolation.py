@@ -171,7 +171,7 @@ class Server:
                 self.supervisor.drain()
             self.collect()
             for peer in [peer for peer in self.peers if peer.connection in ready]:
-                if not self.hear(peer):
+                if peer in self.peers and not self.hear(peer):  # another of this round may have sent it away
                     self.dismiss(peer)
             if self.listener in ready:
                 self.greet()
@@ -225,6 +225,9 @@ class Server:
             supervisor.restore(said["state"])
             supervisor.fresh_folder()
             failed = supervisor.built(run)
+            runner = supervisor.parts[said["part"]]
+            if hasattr(runner, "keep"):
+                runner.keep(supervisor, said["state"])
             self.listen()
         except (OSError, ValueError) as error:
             return supervisor.unstarted(error)
@@ -335,7 +338,7 @@ def oracle_side(supervisor):
 def one(supervisor, control, run):
     """Run one oracle; its result. Raises OSError, ValueError."""
     ended = "the project's side was ended"
-    answer = control.ask(op="restore", state=run["state"], seconds=run["seconds"])
+    answer = control.ask(op="restore", state=run["state"], part=run["part"], seconds=run["seconds"])
     if answer is None or "ending" in answer:
         return answer or {"ending": "unstarted", "detail": ended}
     run["seconds"] = answer["seconds"]

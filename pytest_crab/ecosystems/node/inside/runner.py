@@ -274,10 +274,9 @@ def run(host, run, program=None):
     """
     root = host.job["workdir"] if program is None else os.path.join(host.folder, "home")
     env, _ = host.environment()
+    env["CRAB_PROGRAM"] = program or host.job["tools"]["node"]["program"]
     if program is None:
-        keep_places(host.tree, host.job, run["state"], host.built_since)
-    else:
-        env["CRAB_PROGRAM"] = program
+        keep(host, run["state"])
     try:
         spec = arrange(host, run["oracle"], root, program)
     except MissingError as error:
@@ -287,12 +286,12 @@ def run(host, run, program=None):
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
-def keep_places(tree, job, state, since):
+def keep(host, state):
     """Put back what a state changes in a node_modules folder, or in how tests are run, and so does its build.
 
-    What is installed is the environment's and no diff's, and configuration is code beside the oracle. ``since`` is the
-    time before the build; None: there was none.
+    What is installed is the environment's and no diff's, and configuration is code beside the oracle.
     """
+    tree, job, since = host.tree, host.job, host.built_since
     places = set()
     for path, _, _ in job["states"][state]:
         parts = path.split("/")

@@ -72,8 +72,8 @@ def run(host, run, interpreter=None):
     token = host.token()
     spec = write(host, run["oracle"])
     spec.update(env=env, roots=roots, site=job["site"], cwd=job["workdir"], token=token)
+    env["CRAB_PROGRAM"] = env["CRAB_PYTHON"] = interpreter or sys.executable
     if interpreter is not None:
-        env.update(CRAB_PROGRAM=interpreter, CRAB_PYTHON=interpreter)
         spec.update(roots=[], cwd=os.path.join(host.folder, "home"), python=interpreter)
 
     def start(told):

@@ -378,10 +378,9 @@ def run(host, run, program=None):
     job, oracle = host.job, run["oracle"]
     root = job["workdir"] if program is None else os.path.join(host.folder, "home")
     env, _ = host.environment()
+    env["CRAB_PROGRAM"] = program or job["tools"]["ruby"]["program"]
     if program is None:
         keep(host, run["state"])
-    else:
-        env["CRAB_PROGRAM"] = program
     spec = write(host, oracle, env, os.path.realpath(root))
     argv = [job["tools"]["ruby"]["program"], spec["entry"], os.path.dirname(spec["entry"])]
     seen = host.process(argv, env, root, run["seconds"], printed=True)
