@@ -98,6 +98,20 @@ def test_what_does_not_load_is_an_error_and_not_red(node: NodeBench, body: str) 
     assert verdict.not_red(proof("sum"), run) is not None
 
 
+def test_a_revision_that_takes_a_package_which_is_not_installed_is_missed_with_that_reason(node: NodeBench) -> None:
+    def missing(source: str, text: str) -> list[tuple[str, str | None]]:
+        return [(test.outcome, test.exception) for test in node.run(source, changed("src/add.mjs", text)).tests]
+
+    inside = HEAD + "test('sum', async () => { await import('./src/add.mjs'); });\n"
+    required = "import {createRequire} from 'node:module';\ncreateRequire(import.meta.url)('no-such-package');\n"
+    for text in ("import 'no-such-package';\n", required):
+        assert missing(SUM, text + ADD) == [("error", "MissingPackage")]
+        assert missing(inside, text + ADD) == [("failed", "MissingPackage")]
+    assert missing(SUM, "import './gone.mjs';\n" + ADD) == [("error", "Error")]
+    said = HEAD + "test('sum', () => { assert.fail(\"Cannot find module 'x'\"); });\n"
+    assert missing(said, ADD) == [("failed", "AssertionError")]
+
+
 def test_an_empty_file_has_no_tests(node: NodeBench) -> None:
     run = node.run("")
     assert (run.tests, run.tripwire) == ((), True)

@@ -92,6 +92,9 @@ def test_each_outcome_and_each_ending_has_its_name(runner: Runner) -> None:
 def test_green_is_caught_and_red_says_where(runner: Runner) -> None:
     (green,) = runner.runs(SUM)
     assert verdict.judge(proof("sum"), green).reason is Reason.GREEN
+    take = {"vitest": "import 'no-such-package';\n"}.get(runner.name, "require('no-such-package');\n")
+    (lacking,) = runner.runs(SUM, add=take + runner.code)
+    assert "MissingPackage" in {test.exception for test in lacking.tests}
     thrown = runner.code.replace("return a + b", "throw new TypeError('no')")
     (red,) = runner.runs(SUM, add=thrown)
     place = f"{runner.add}:2"

@@ -259,6 +259,10 @@ VITEST_CONFIGS = [
 ]
 #: Names of files that say how tests are run; what they import is the project's.
 CONFIGURATION = re.compile(r"(?:\.mocharc(?:\.\w+)?|(?:vitest|vite)\.(?:config|workspace|projects)\.\w+)\Z")
+#: What follows an error's type where a package is not installed; files that are not there are named by a path.
+MISSING = re.compile(
+    r"(?: \[\w+\])?: (?:Cannot find (?:package|module) '|Failed to (?:resolve import \"|load url ))(?![./]|file:)"
+)
 #: The first release that is driven here, and one to pin.
 RELEASES = {"jest": (0, "29.7.0"), "mocha": (8, "11.1.0"), "vitest": (2, "3.0.5"), "karma": (0, "6.4.4")}
 
@@ -481,11 +485,16 @@ def labels(text):
 
 
 def describe(spec, text):
-    """Return the exception's type and the innermost line of the tree that it came through; never its message."""
+    """Return the exception's type and the innermost line of the tree that it came through; never its message.
+
+    The type of one that is raised for a package which is not installed is ``MissingPackage``.
+    """
     found = re.search(
         r"\A\s*([A-Za-z_$][\w$]*)" if spec["runner"] != "node" else r"\n[ \t]*cause: \[?([A-Za-z_$][\w$]*)", text
     )
     exception = found.group(1) if found else None
+    if exception == "Error" and MISSING.match(text, found.end()):
+        exception = "MissingPackage"
     for path, line in re.findall(r"(?m)^[ \t]+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
         if path != spec["file"] and "node_modules/" not in path and not path.startswith(spec["name"]):
             return exception, "%s:%s" % (path, line)
