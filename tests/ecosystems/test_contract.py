@@ -15,10 +15,11 @@ from pytest_crab.ecosystems import (
     of_runner,
     runner_faults,
     start,
+    unsupported_reason,
 )
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.ecosystems.toolchain import version_in
-from pytest_crab.types import Environment
+from pytest_crab.types import Environment, Oracle
 
 ENVIRONMENTS = (
     Environment(dockerfile="python", python="3.11"),
@@ -87,3 +88,27 @@ def test_the_version_may_stand_in_a_key_of_its_own() -> None:
     assert Environment(ecosystem="node", version="20", node="20").node == "20"
     with pytest.raises(ValueError, match="write one of them"):
         Environment(ecosystem="node", version="20", node="22")
+
+
+@pytest.mark.parametrize(
+    ("runner", "version", "first"),
+    [
+        ("go", "1.19.13", "1.20"),
+        ("cargo", "1.62.1", "1.63"),
+        ("junit", "8.0.442", "11"),
+        ("gtest", "7.5.0", "8"),
+        ("phpunit", "7.2.34", "7.3"),
+        ("rspec", "2.7.8", "3.0"),
+        ("node", "18.20.8", "20"),
+    ],
+)
+def test_tools_below_the_first_version_of_a_runner_are_one_sentence(runner: str, version: str, first: str) -> None:
+    def said(found: str) -> str | None:
+        tools = {of_runner(runner).name: {"program": "/usr/bin/any", "version": found}}
+        return unsupported_reason({"tools": tools}, Oracle(file="test_c0", runner=runner))
+
+    reason = said(version)
+    assert reason is not None
+    assert version in reason
+    assert f"{first} or later" in reason
+    assert said(first) is None

@@ -64,6 +64,8 @@ class Php(Ecosystem):
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     versions = Spelling(r"\d{1,2}(?:\.\d{1,3}){1,2}", "PHP, such as '8.2'")
+    #: The first PHP that PHPUnit 9 runs on.
+    oldest = "7.3"
     pin = Spelling(rf"{_NAME}/{_NAME}:\d+(?:\.\d+)+\S*", "phpunit/phpunit:9.6.7, which is composer's way")
     runners = MappingProxyType({"phpunit": Spelling(r"\.php", ".php"), "php-tests": OWN_TESTS})
     leftovers = Patterns(names=(".phpunit.result.cache", ".phpunit.cache", ".php-cs-fixer.cache"))

@@ -64,6 +64,8 @@ class Ruby(Ecosystem):
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     versions = Spelling(r"\d\.\d{1,2}(?:\.\d{1,2})?", "Ruby, such as '3.1'")
+    #: The first Ruby that reads what the harness is written in; 3.1 is the first that was tried.
+    oldest = "3.0"
     pin = Spelling(r"[A-Za-z0-9_.-]+:\d+(?:\.[0-9A-Za-z]+)*", "name:1.2.3, which is gem's way")
     runners = MappingProxyType(
         {
