@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -404,9 +405,16 @@ class Ecosystem(Protocol):
         build = self.build_commands(read)
         return next(iter(self.runners)), Environment(ecosystem=self.name, version=self.tools.usual, build=build)
 
-    def stub_of(self, runner: str) -> str:  # noqa: ARG002 - most have one
+    @property
+    def stub_changes(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """The changes of the stub for another runner than the first, by the runner: old and new texts."""
+        return {}
+
+    def stub_of(self, runner: str) -> str:
         """Return the text of an oracle that is to be written for a runner, which has what ``stub`` has."""
-        return self.stub
+        return functools.reduce(
+            lambda text, change: text.replace(*change), self.stub_changes.get(runner, ()), self.stub
+        )
 
     def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:  # noqa: ARG002 - most need none
         """Return the commands that build a project, as far as its own files tell; None where none are needed or known.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -39,19 +38,12 @@ TEST(Review, {comment}) {{
   FAIL() << "to be written";
 }}
 """
+_CASE = (("TEST(Review, {comment})", 'TEST_CASE("{comment}")'), ('FAIL() << "to be written"', 'FAIL("to be written")'))
 #: What stands in a stub for another runner, in place of what GoogleTest's has.
 _STUB_CHANGES = MappingProxyType(
     {
-        "doctest": (
-            ("gtest/gtest.h", "doctest/doctest.h"),
-            ("TEST(Review, {comment})", 'TEST_CASE("{comment}")'),
-            ('FAIL() << "to be written"', 'FAIL("to be written")'),
-        ),
-        "catch2": (
-            ("gtest/gtest.h", "catch2/catch.hpp"),
-            ("TEST(Review, {comment})", 'TEST_CASE("{comment}")'),
-            ('FAIL() << "to be written"', 'FAIL("to be written")'),
-        ),
+        "doctest": (("gtest/gtest.h", "doctest/doctest.h"), *_CASE),
+        "catch2": (("gtest/gtest.h", "catch2/catch.hpp"), *_CASE),
         "c": (
             ("gtest/gtest.h", "assert.h"),
             ("TEST(Review, {comment})", "void test_{comment}(void)"),
@@ -89,6 +81,7 @@ class Cpp(Ecosystem):
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
+    stub_changes = _STUB_CHANGES
     versions = Spelling(r"\d{1,2}(?:\.\d{1,2}){0,2}", "GCC, such as '12'")
     #: The first GCC that compiles what the harness links to an oracle.
     oldest = "8"
@@ -132,10 +125,6 @@ class Cpp(Ecosystem):
         runner = next((name for name in FRAMEWORKS if name in said), runner)
         packages = () if runner == FRAMEWORKS[0] else (runner,)
         return runner, dataclasses.replace(environment, packages=packages)
-
-    @override
-    def stub_of(self, runner: str) -> str:
-        return functools.reduce(lambda text, change: text.replace(*change), _STUB_CHANGES.get(runner, ()), self.stub)
 
     @override
     def build_commands(self, read: Callable[[str], str]) -> tuple[str, ...] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,6 +121,7 @@ class Node(Ecosystem):
         "write them for node's own, `node:test`."
     )
     stub = _STUB
+    stub_changes = _STUB_CHANGES
     installed_runners = _INSTALLED
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
     runners = MappingProxyType(
@@ -205,10 +205,6 @@ class Node(Ecosystem):
         if runner in _INSTALLED and runner not in asked:
             install += (f"npm install --no-save --ignore-scripts --no-audit --no-fund {start.packages[0]}",)
         return runner, dataclasses.replace(start, packages=(), install=install)
-
-    @override
-    def stub_of(self, runner: str) -> str:
-        return functools.reduce(lambda text, change: text.replace(*change), _STUB_CHANGES.get(runner, ()), self.stub)
 
     @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:
