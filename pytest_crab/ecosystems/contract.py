@@ -277,7 +277,8 @@ class Ecosystem(Protocol):
         """The text of what runs its oracles in a sandbox, as ``inside.runner`` of its folder.
 
         It has ``run(host, run)``, and ``prepare(host)`` if something is to be done before the first run, which returns
-        what is wrong with the environment, or None.
+        what is wrong with the environment, or None. ``put_back(host, state)``, where it has one, is called before each
+        run of an oracle, on the built tree: it puts back what no state may change.
         """
 
     @property
@@ -296,8 +297,7 @@ class Ecosystem(Protocol):
 
         Their ``run`` then has a third argument: the program that an oracle starts in place of the language's
         interpreter, which is that of ``facts["tools"]`` by the ecosystem's name, or else the harness's own. It runs
-        that in the project's tree. A runner's ``keep(host, state)``, where it has one, is called there before: it puts
-        back what no revision may change.
+        that in the project's tree.
         """
         return frozenset()
 

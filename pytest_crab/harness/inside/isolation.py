@@ -225,9 +225,7 @@ class Server:
             supervisor.restore(said["state"])
             supervisor.fresh_folder()
             failed = supervisor.built(run)
-            runner = supervisor.parts[said["part"]]
-            if hasattr(runner, "keep"):
-                runner.keep(supervisor, said["state"])
+            supervisor.put_back(said)
             self.listen()
         except (OSError, ValueError) as error:
             return supervisor.unstarted(error)

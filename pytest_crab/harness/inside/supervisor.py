@@ -384,7 +384,18 @@ class Supervisor:
 
     def tests(self, run):
         """Run one oracle, or the project's own tests, as their ecosystem does."""
+        self.put_back(run)
         return self.parts[run["part"]].run(self, run)
+
+    def put_back(self, run):
+        """Put back in the tree what the runner of an oracle says that no state may change, where it says so."""
+        part = self.parts[run["part"]]
+        if hasattr(part, "put_back"):
+            part.put_back(self, run["state"])
+
+    def root(self, program):
+        """Return the folder that an oracle runs in: the tree's, or an empty one where it reaches that by a program."""
+        return self.job["workdir"] if program is None else os.path.join(self.folder, "home")
 
     def main(self):
         """Send the greeting and do the runs; the host discards all results unless this finishes."""

@@ -100,7 +100,7 @@ def run(host, run):
     """Run the files of tests of each project in the tree; their outcomes, with the file before each name."""
     node, tests = host.parts["node_runner"], run["tests"]
     end, root = time.monotonic() + run["seconds"], host.job["workdir"]
-    node.keep(host, run["state"])
+    node.put_back(host, run["state"])
     env, _ = host.environment()
     outcomes = []
     found = projects(node, root, chosen(host, tests["files"]))

@@ -276,11 +276,9 @@ def run(host, run, program=None):
 
     With a program the project runs as another user, and the oracle reaches it by that program alone.
     """
-    root = host.job["workdir"] if program is None else os.path.join(host.folder, "home")
+    root = host.root(program)
     env, _ = host.environment()
     env["CRAB_PROGRAM"] = program or host.job["tools"]["node"]["program"]
-    if program is None:
-        keep(host, run["state"])
     try:
         spec = arrange(host, run["oracle"], root, program)
     except MissingError as error:
@@ -290,7 +288,7 @@ def run(host, run, program=None):
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
-def keep(host, state):
+def put_back(host, state):
     """Put back what a state changes in a node_modules folder, or in how tests are run, and so does its build.
 
     What is installed is the environment's and no diff's, and configuration is code beside the oracle.

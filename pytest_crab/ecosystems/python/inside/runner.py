@@ -71,10 +71,10 @@ def run(host, run, interpreter=None):
     env, roots = host.environment()
     token = host.token()
     spec = write(host, run["oracle"])
-    spec.update(env=env, roots=roots, site=job["site"], cwd=job["workdir"], token=token)
+    spec.update(env=env, roots=roots, site=job["site"], cwd=host.root(interpreter), token=token)
     env["CRAB_PROGRAM"] = env["CRAB_PYTHON"] = interpreter or sys.executable
     if interpreter is not None:
-        spec.update(roots=[], cwd=os.path.join(host.folder, "home"), python=interpreter)
+        spec.update(roots=[], python=interpreter)
 
     def start(told):
         job.clear()

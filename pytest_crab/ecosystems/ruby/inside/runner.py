@@ -376,18 +376,16 @@ def run(host, run, program=None):
     With a program the project runs as another user, and the oracle reaches it by that program alone.
     """
     job, oracle = host.job, run["oracle"]
-    root = job["workdir"] if program is None else os.path.join(host.folder, "home")
+    root = host.root(program)
     env, _ = host.environment()
     env["CRAB_PROGRAM"] = program or job["tools"]["ruby"]["program"]
-    if program is None:
-        keep(host, run["state"])
     spec = write(host, oracle, env, os.path.realpath(root))
     argv = [job["tools"]["ruby"]["program"], spec["entry"], os.path.dirname(spec["entry"])]
     seen = host.process(argv, env, root, run["seconds"], printed=True)
     return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
-def keep(host, state):
+def put_back(host, state):
     """Put back what a state or its build changes of the files that stand around oracles."""
     tree, job = host.tree, host.job
     for path in sorted(path for path, _, _ in job["states"][state]):  # a folder, which a link may stand for, is first
