@@ -187,9 +187,14 @@ def keep():
     assert all(call(512 | 0o600) >= 0 for call in calls.values())
 def found():
     return [path for path in files if os.path.exists(path)] + [name for name, call in calls.items() if call(0) >= 0]
+def line(name):
+    try:
+        with open("/proc/%s/cmdline" % name, "rb") as file:
+            return file.read()
+    except OSError:  # it has ended meanwhile
+        return b""
 def living():
-    names = filter(str.isdigit, os.listdir("/proc"))
-    return [name for name in names if b"kept.py\\0stay" in open("/proc/%s/cmdline" % name, "rb").read()]
+    return [name for name in filter(str.isdigit, os.listdir("/proc")) if b"kept.py\\0stay" in line(name)]
 if __name__ == "__main__" and "stay" in sys.argv:
     time.sleep(600)
 elif __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_crab import harness
-from pytest_crab.errors import Cancelled, ImageError, InstallFailed
+from pytest_crab.errors import Cancelled, EngineError, ImageError, InstallFailed
 from pytest_crab.protocols import ORACLE_LIMITS, Command, InstallResult, Limits
 from pytest_crab.runtimes import container_exec
 
@@ -356,8 +356,11 @@ def test_who_closes_its_streams_is_ended_by_the_deadline_too(place: Place, monke
         assert not _running(mark)
         assert workspace.run(("true",), seconds=20).exit_code == 0
     commands = [Command(argv=script), Command(argv=("sleep", "0"), user="oracle")]
-    one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=2)
-    assert (one.exit_code, one.timed_out) == (None, True)
+    for seconds in PATIENCE:
+        one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=seconds)
+        assert (one.exit_code, one.timed_out) == (None, True)
+        if not two.timed_out:
+            break
     assert (two.exit_code, two.timed_out) == (0, False)
 
 
@@ -414,10 +417,15 @@ def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Plac
 
 @pytest.mark.slow(reason="an install is waited for until its time is up")
 def test_reinstall_ends_at_the_instances_timeout(installed_place: Place) -> None:
-    environment = replace(installed_place.instance.required_environment, timeout=12)
-    hasty = replace(installed_place, instance=replace(installed_place.instance, environment=environment))
-    with pytest.raises(InstallFailed, match="did not end within 12 s"):
-        _reinstall(hasty, "1.0", "1.1", extra={"setup.py": "import time\ntime.sleep(500)\n"})
+    for seconds in (12, 48, 200):  # head's install is tried too, and takes longer on a busy machine
+        environment = replace(installed_place.instance.required_environment, timeout=seconds)
+        hasty = replace(installed_place, instance=replace(installed_place.instance, environment=environment))
+        with pytest.raises((InstallFailed, EngineError)) as raised:
+            _reinstall(hasty, "1.0", "1.1", extra={"setup.py": "import time\ntime.sleep(500)\n"})
+        if raised.type is InstallFailed:
+            break
+    assert raised.type is InstallFailed
+    assert f"did not end within {seconds} s" in str(raised.value)
 
 
 def test_reinstall_gives_the_projects_metadata_and_carries_nothing_else_over(installed_place: Place) -> None:
