@@ -32,7 +32,8 @@ from pytest_crab.runtimes.environment_stock import Stock, engine_stock, folder_s
 from pytest_crab.runtimes.hidden_paths import hide_set
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.store import FileStore
-from pytest_crab.types import Instance
+from pytest_crab.trial.plan import TrialPlan
+from pytest_crab.types import Instance, TrialId
 
 #: With less space than this on the store's disk nothing can be kept.
 LEAST_FREE = 16 * 1024**2
@@ -80,9 +81,7 @@ class Forecaster:
         if not self._options.plan:
             return None
         if self._forecast is not None:
-            for trial, plan in self._forecast.plans.items():
-                states = "; ".join(f"{step} {state}" for step, state in plan.steps.items())
-                self._write([f"{trial}  {plan.problem or states}"])
+            self._write(plan_lines(self._forecast.plans))
             self._write([f"{name}: {_need_text(need)}" for name, need in self._forecast.reviewers.items()])
         return True
 
@@ -165,11 +164,24 @@ class Forecaster:
         images = "images" if self._resources.chosen.runtime == "docker" else "environments"
         return [*forecast_lines(self._forecast, images, self._options.disk_budget), *self._unaudited]
 
-    def _write(self, lines: Sequence[str]) -> None:
+    def _write(self, lines: Iterable[str]) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             for line in lines:
                 reporter.write_line(line)
+
+
+def plan_lines(plans: Mapping[TrialId, TrialPlan]) -> Iterator[str]:
+    """Yield a line for each trial that can run, with its steps, and one for each reason for which others cannot."""
+    faulty: dict[str, list[TrialId]] = {}
+    for trial, plan in plans.items():
+        if plan.problem is None:
+            yield f"{trial}  {'; '.join(f'{step} {state}' for step, state in plan.steps.items())}"
+        else:
+            faulty.setdefault(plan.problem, []).append(trial)
+    for problem, trials in faulty.items():
+        names = list(dict.fromkeys(trial.instance for trial in trials))
+        yield f"{format_count(len(trials), 'trial')} cannot run ({format_names(names, 2)}): {problem}"
 
 
 def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -> Iterator[str]:

@@ -181,13 +181,13 @@ class Images:
         try:
             self._engine.client.pull(names[0])
         except docker.errors.DockerException as error:
-            hint = (
-                f"; build one with pytest-crab doctor --build-base {_build_option(names)}, or use the local runtime"
+            advice = (
+                f"build one with pytest-crab doctor --build-base {_build_option(names)}, or use the local runtime; "
                 if names[1:]
                 else ""
             )
             raise ImageError(
-                f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}",
+                f"the image {names[0]} is not here and cannot be pulled: {advice}the engine says: {first_line(error)}",
                 of_machine=not isinstance(error, docker.errors.NotFound),
             ) from error
         found = self._id(names[0])

@@ -100,4 +100,15 @@ def test_a_plan_of_what_would_run_runs_nothing(bare: Any, no_sandbox: Callable[[
 def test_a_plan_hides_nothing_that_is_wrong(lab: Any) -> None:
     (lab.path / "instances" / "shop-1" / "head.diff").write_text("no diff\n")
     result = lab.run("--reviewer=human", "--crab-plan", "instances")
-    result.stdout.fnmatch_lines(["shop-1::human  *head.diff*"])
+    result.stdout.fnmatch_lines(["1 trial cannot run (shop-1): *head.diff*"])
+
+
+def test_a_plan_tells_a_reason_once_for_all_trials_that_have_it(lab: Any) -> None:
+    (lab.path / "instances" / "shop-1" / "head.diff").write_text("no diff\n")
+    lines = lab.run("--reviewer=human", "--reviewer=both", "--agent=mine", "--crab-plan", "instances").outlines
+    assert len([line for line in lines if "head.diff" in line]) == 1
+    assert [line.partition(":")[0] for line in lines if "cannot run" in line] == ["2 trials cannot run (shop-1)"]
+    assert [line.partition("  ")[0] for line in lines if line.startswith("till-2::")] == [
+        "till-2::human",
+        "till-2::both",
+    ]

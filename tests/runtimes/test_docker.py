@@ -263,7 +263,9 @@ def test_of_a_moment_only_what_is_named_is_installed(
 def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path) -> None:
     runtime = DockerRuntime(RuntimeSettings(base_image="localhost:1/nowhere:{python}"), rootdir=tmp_path)
     environment = replace(docker_place.instance.environment, python="3.2")
-    with pytest.raises(ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base --python 3\.2"):
+    with pytest.raises(
+        ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base --python 3\.2.*the engine says"
+    ):
         runtime.identity(replace(docker_place.instance, environment=environment), {})
     runtime.close()
 
