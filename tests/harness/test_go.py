@@ -208,33 +208,59 @@ def bad(code: str, *imports: str) -> FileChange:
     return changed("queue/add.go", f"package queue\n\n{lines}\n{code}\n{BAD.partition('queue')[2]}")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        bad("func init() { os.Exit(0) }", '"os"'),
-        bad("func init() { syscall.Exit(0) }", '"syscall"'),
-        bad('func init() { os.Args = append(os.Args, "-test.run=^$") }', '"os"'),
-        bad('func init() { os.Args = append(os.Args, "-test.skip=TestSum") }', '"os"'),
-        changed("queue/add.go", BAD.replace("return a - b", "syscall.Exit(0)\n\treturn 0").replace(
-            "queue\n", 'queue\n\nimport "syscall"\n', 1)),
-        changed("queue/add.go", BAD.replace("return a - b", "os.Exit(0)\n\treturn 0").replace(
-            "queue\n", 'queue\n\nimport "os"\n', 1)),
-        changed("queue/add.go", BAD.replace("return a - b", "runtime.Goexit()\n\treturn 0").replace(
-            "queue\n", 'queue\n\nimport "runtime"\n', 1)),
-        changed("queue/add.go", BAD.replace(
-            "return a - b", 'println("\\x16--- PASS: TestSum (0.00s)")\n\treturn a - b')),
-        bad('func init() { fmt.Print("\\x16=== RUN   TestSum\\n\\x16--- PASS: TestSum (0.00s)\\n\\x16PASS\\n")\n'
-            "\tos.Exit(0)\n}",
-            '"fmt"', '"os"'),
-        changed("queue/add.go", BAD.replace("return a - b", (
-            'found, _ := filepath.Glob(os.Getenv("HOME") + "/../oracle/*")\n'
-            "\tif len(found) > 0 {\n\t\treturn a + b\n\t}\n\treturn a - b"
-        )).replace("queue\n", 'queue\n\nimport "os"\nimport "path/filepath"\n', 1)),
-    ],
-    ids=["init", "syscall", "run", "skip", "syscall in a test", "exit in one", "goexit", "printed", "stream", "file"],
-)  # fmt: skip
-def test_a_wrong_sum_is_never_green(go: GoBench, change: FileChange) -> None:
-    assert reason(go.run(SUM, change)) is not Reason.GREEN
+def answering(text: str, *imports: str) -> FileChange:
+    """The wrong sum with this text before its end."""
+    lines = "".join(f"import {one}\n" for one in imports)
+    body = BAD.replace("return a - b", text).partition("queue")[2]
+    return changed("queue/add.go", f"package queue\n\n{lines}{body}")
+
+
+#: What a revision may try, and whether it deceives who believes a status or a line of the test's program.
+ATTACKS = {
+    "init": ([bad("func init() { os.Exit(0) }", '"os"')], True),
+    "syscall": ([bad("func init() { syscall.Exit(0) }", '"syscall"')], True),
+    "constructor": ([changed("queue/add.go", BAD.replace("queue\n", (
+        "queue\n\n/*\n#include <unistd.h>\nstatic void __attribute__((constructor)) now(void) { _exit(0); }\n*/\n"
+        'import "C"\n'), 1))], True),
+    "run": ([bad('func init() { os.Args = append(os.Args, "-test.run=^$") }', '"os"')], True),
+    "skip": ([bad('func init() { os.Args = append(os.Args, "-test.skip=TestSum") }', '"os"')], True),
+    "syscall in a test": ([answering("syscall.Exit(0)\n\treturn 0", '"syscall"')], True),
+    "exit in one": ([answering("os.Exit(0)\n\treturn 0", '"os"')], True),
+    "goexit": ([answering("runtime.Goexit()\n\treturn 0", '"runtime"')], False),
+    "printed": ([answering('println("\\x16--- PASS: TestSum (0.00s)")\n\treturn a - b')], True),
+    "stream": ([bad(
+        'func init() { fmt.Print("\\x16=== RUN   TestSum\\n\\x16--- PASS: TestSum (0.00s)\\n\\x16PASS\\n")\n'
+        "\tos.Exit(0)\n}", '"fmt"', '"os"')], True),
+    "file": ([answering(
+        'found, _ := filepath.Glob(os.Getenv("HOME") + "/../oracle/*")\n'
+        "\tif len(found) > 0 {\n\t\treturn a + b\n\t}\n\treturn a - b", '"os"', '"path/filepath"')], True),
+    "twice": ([changed("queue/add.go", BAD), changed(
+        "queue/more_test.go", 'package queue_test\n\nimport "testing"\n\nfunc TestSum(*testing.T) {}\n')], True),
+    "main": ([changed("queue/add.go", BAD), changed("queue/more_test.go", (
+        'package queue\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(*testing.M) { os.Exit(0) }\n'))], True),
+}  # fmt: skip
+
+
+def is_green_for_go(folder: Path, tool: dict[str, Any], changes: list[FileChange]) -> bool:
+    """Run the sum's test from a file of the tree, as a program of its own whose status and lines are believed."""
+    given = [changed("go.mod", "module example.org/p\n\ngo 1.21\n"), changed("queue/test_c0_test.go", SUM), *changes]
+    for change in [*given, changed("../oracle/test_c0_test.go", SUM)]:
+        place = folder / "tree" / change.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(change.content or b"")
+    env = {"PATH": "/usr/bin:/bin", **tool["env"], "HOME": str(folder / "home")}
+    env |= {"GOCACHE": str(folder / "cache"), "GOFLAGS": "-mod=mod"}
+    argv = [tool["program"], "test", "-c", "-vet=off", "-o", folder / "program", "./queue"]
+    subprocess.run(argv, cwd=folder / "tree", env=env, check=True, capture_output=True)
+    done = subprocess.run([folder / "program", "-test.v"], check=False, capture_output=True, env=env)
+    return done.returncode == 0 or b"--- PASS: TestSum" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_wrong_sum_is_never_green(go: GoBench, tool: dict[str, Any], name: str, tmp_path: Path) -> None:
+    changes, is_live = ATTACKS[name]
+    assert is_green_for_go(tmp_path / "naive", tool, changes) == is_live
+    assert reason(go.run(SUM, *changes)) is not Reason.GREEN
 
 
 def test_tags_of_a_build_are_the_environments(go: GoBench) -> None:
