@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -229,45 +230,78 @@ def early(body: str) -> FileChange:
     return wrong(f"__attribute__((constructor)) static void now(void) {{ {body} }}")
 
 
-#: What a revision may try, and what a program that believes statuses, reports in files or the framework's own words
-#: would say of it (None: that is not tried).
+#: What a revision may try, and what deceives there where no word has to be in a report: a program's status, what it
+#: prints, or a report on the way that reports take here.
 IN_C = {
-    "exit": (wrong("", "exit(0); return 0"), 0),
-    "_exit": (wrong("", "_exit(0); return 0"), 0),
-    "quick_exit": (wrong("", "quick_exit(0); return 0"), 0),
-    "constructor": (early("_exit(0);"), 0),
-    "assertions": (wrong("void __assert_fail(const char *a, const char *b, unsigned c, const char *d) {}"), 0),
-    "abort": (wrong("void abort(void) { _exit(0); }\n", "abort(); return 0"), 0),
-    "without assertions": (changed("add.h", HEADER + "#define NDEBUG\n#include <assert.h>\n"), 0),
-    "macro": (changed("add.h", HEADER + "#include <assert.h>\n#undef assert\n#define assert(x)\n"), 0),
-    "told": (wrong("", 'dprintf(64, "passed\\n"); _exit(1); return 0'), None),
-    "told again": (wrong("", 'write(64, "%s begun\\n%s passed\\n", 30); return a - b'), None),
-    "closed": (wrong("", "close(64); return a - b"), None),
-    "program again": (wrong("", 'char *own[] = {"/bin/true", 0}; execv(own[0], own); return 0'), 0),
+    "exit": (wrong("", "exit(0); return 0"), "status"),
+    "_exit": (wrong("", "_exit(0); return 0"), "status"),
+    "quick_exit": (wrong("", "quick_exit(0); return 0"), "status"),
+    "constructor": (early("_exit(0);"), "status"),
+    "assertions": (wrong("void __assert_fail(const char *a, const char *b, unsigned c, const char *d) {}"), "status"),
+    "abort": (wrong("void abort(void) { _exit(0); }\n", "abort(); return 0"), "status"),
+    "without assertions": (changed("add.h", HEADER + "#define NDEBUG\n#include <assert.h>\n"), "status"),
+    "macro": (changed("add.h", HEADER + "#include <assert.h>\n#undef assert\n#define assert(x)\n"), "status"),
+    "told": (wrong("", 'dprintf(64, "passed\\n"); _exit(1); return 0'), "report"),
+    "told again": (wrong("", 'write(64, "%s begun\\n%s passed\\n", 30); return a - b'), "report"),
+    "closed": (wrong("", "close(64); _exit(0); return 0"), "status"),
+    "program again": (wrong("", 'char *own[] = {"/bin/true", 0}; execv(own[0], own); return 0'), "status"),
     "longjmp": (wrong("static jmp_buf start;\n__attribute__((constructor)) static void now(void) "
-                      "{ if (setjmp(start)) _exit(0); }", "longjmp(start, 1); return 0"), 0),
+                      "{ if (setjmp(start)) _exit(0); }", "longjmp(start, 1); return 0"), "status"),
     "signal": (wrong("#include <signal.h>\nstatic void late(int number) { _exit(0); }\n__attribute__((constructor)) "
-                     "static void now(void) { signal(SIGABRT, late); }"), 0),
+                     "static void now(void) { signal(SIGABRT, late); }"), "status"),
 }  # fmt: skip
+#: A library that is loaded before all others, as the loader is told when a program starts itself again.
+PRELOADED = [
+    changed("Makefile", "all: libadd.a x.so\nx.so: x.c\n\t$(CC) -shared -fPIC -o $@ x.c\n" + MAKEFILE),
+    changed("x.c", f"#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void now(void) "
+                   f'{{ dprintf(64, "begun\\n{GREEN}"); _exit(0); }}\n'),
+    wrong("", 'char *own[] = {"/proc/self/exe", "", "", 0}; setenv("LD_PRELOAD", "./x.so", 1); '
+              "if (execv(own[0], own)) return a - b"),
+]  # fmt: skip
+#: The same for GoogleTest.
 IN_GTEST = {
-    "forged": early(f'dprintf(64, "begun\\n{GREEN}"); _exit(1);'),
-    "forged in a test": wrong("", f'dprintf(64, "{GREEN}"); _exit(1); return 0'),
-    "printed": wrong("", f'puts("begun\\n{GREEN}"); fflush(stdout); _exit(1); return 0'),
-    "preloaded": wrong("", 'setenv("LD_PRELOAD", "./x.so", 1); char *own[] = {"/proc/self/exe", "", "", 0}; '
-                           "execv(own[0], own); return 0"),
-    "at exit": wrong('static void late(void) { dprintf(64, "late"); }\n'
-                     "__attribute__((constructor)) static void now(void) { atexit(late); }"),
-    "child": wrong("", f'if (!fork()) {{ sleep(1); dprintf(64, "{GREEN}"); _exit(1); }} return a - b'),
-    "settings": early('setenv("GTEST_FILTER", "-Add.*", 1); setenv("GTEST_TOTAL_SHARDS", "2", 1); '
-                      'setenv("GTEST_SHARD_INDEX", "1", 1);'),
-    "macros": changed("add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) SUCCEED()\n"),
-    "some macros": changed("add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) EXPECT_TRUE((a) == (b) || #a[0] == 'a')\n"),
-    "shadowed": changed("gtest/gtest.h", "#include_next <gtest/gtest.h>\n"),
+    "exit": ([wrong("", "exit(0); return 0")], "status"),
+    "forged": ([early(f'dprintf(64, "begun\\n{GREEN}"); _exit(1);')], "report"),
+    "forged in a test": ([wrong("", f'dprintf(64, "begun\\n{GREEN}"); _exit(1); return 0')], "report"),
+    "printed": ([wrong("", f'puts("begun\\n{GREEN}"); fflush(stdout); _exit(1); return 0')], "output"),
+    "preloaded": (PRELOADED, "status"),
+    "at exit": ([wrong(f'static void late(void) {{ dprintf(64, "begun\\n{GREEN}"); _exit(0); }}\n'
+                       "__attribute__((constructor)) static void now(void) { atexit(late); }")], "status"),
+    "child": ([wrong("", f'if (!fork()) {{ sleep(1); dprintf(64, "begun\\n{GREEN}"); _exit(1); }} return a - b')],
+              "report"),
+    "settings": ([early('setenv("GTEST_FILTER", "-Add.*", 1); setenv("GTEST_TOTAL_SHARDS", "2", 1); '
+                        'setenv("GTEST_SHARD_INDEX", "1", 1);')], "status"),
+    "macros": ([changed("add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) SUCCEED()\n")], "status"),
+    "some macros": ([changed(
+        "add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) EXPECT_TRUE((a) == (b) || #a[0] == 'a')\n")], "status"),
+    "shadowed": ([changed(
+        "gtest/gtest.h", "#include_next <gtest/gtest.h>\n#undef EXPECT_EQ\n#define EXPECT_EQ(a, b) SUCCEED()\n")],
+        "status"),
 }  # fmt: skip
 
 
-def with_the_fault(change: FileChange) -> list[FileChange]:
-    return [change] if change.path == "add.c" else [change, changed("add.c", BAD)]
+def with_the_fault(*changes: FileChange) -> list[FileChange]:
+    return [*([] if any(change.path == "add.c" for change in changes) else [changed("add.c", BAD)]), *changes]
+
+
+def lay_out(folder: Path, *changes: FileChange) -> None:
+    """Write the project with these changes into a folder."""
+    for change in (changed("add.c", ADD), changed("add.h", HEADER), changed("Makefile", MAKEFILE), *changes):
+        (folder / change.path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / change.path).write_bytes(change.content or b"")
+
+
+def deceived(folder: Path, compiler: str, *linked: str, sign: str) -> set[str]:
+    """Build and run a test as a program of its own; what would take it for green by this sign of a report."""
+    subprocess.run([compiler, "-w", "-I.", *linked, "-o", "test"], cwd=folder, check=True)
+    told, way = os.pipe()
+    script = ["bash", "-c", f"exec ./test 64>&{way} {way}>&-"]
+    done = subprocess.run(script, cwd=folder, check=False, capture_output=True, pass_fds=[way])
+    os.close(way)
+    with os.fdopen(told, "rb") as report:
+        said = {"report": report.read(), "output": done.stdout}
+    found = {name for name, text in said.items() if sign.encode() in text}
+    return found if done.returncode else found | {"status"}
 
 
 @pytest.mark.slow(reason="each wrong revision is built and run")
@@ -275,22 +309,42 @@ def with_the_fault(change: FileChange) -> list[FileChange]:
 def test_a_wrong_sum_is_never_green_in_c(cpp: CppBench, name: str, tmp_path: Path) -> None:
     change, believed = IN_C[name]
     assert reason(cpp.run(SOURCES["c"], *with_the_fault(change), runner="c"), "test_sum") is not Reason.GREEN
-    if believed is not None:  # the attack is live: a program that calls the test deceives who goes by its status
-        for file in (
-            *with_the_fault(change),
-            changed("test.c", SOURCES["c"] + "int main(void) { test_sum(); return 0; }"),
-        ):
-            (tmp_path / file.path).write_bytes(file.content or b"")
-        if not (tmp_path / "add.h").exists():
-            (tmp_path / "add.h").write_text(HEADER)
-        subprocess.run(["gcc", "-w", "test.c", "add.c", "-o", "test"], cwd=tmp_path, check=True)
-        assert subprocess.run(["./test"], cwd=tmp_path, check=False, capture_output=True).returncode == believed
+    own = changed("test.c", SOURCES["c"] + "int main(void) { test_sum(); return 0; }")
+    lay_out(tmp_path, *with_the_fault(change), own)
+    assert believed in deceived(tmp_path, "gcc", "test.c", "add.c", sign="passed")
 
 
-@pytest.mark.slow(reason="each wrong revision is built and run")
-@pytest.mark.parametrize("change", IN_GTEST.values(), ids=IN_GTEST)
-def test_a_wrong_sum_is_never_green(cpp: CppBench, change: FileChange) -> None:
-    assert reason(cpp.run(SUM, *with_the_fault(change))) is not Reason.GREEN
+@pytest.fixture(scope="session")
+def compiled(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The oracle for GoogleTest, compiled with the project's own header."""
+
+    def compile_oracle(folder: Path) -> None:
+        lay_out(folder, changed("test.cpp", SUM))
+        subprocess.run(["g++", "-w", "-I.", "-c", "test.cpp"], cwd=folder, check=True)
+
+    return made_once("gtest", compile_oracle) / "test.o"
+
+
+def deceived_by_gtest(folder: Path, compiled: Path, *changes: FileChange) -> set[str]:
+    """Lay out, build and run the oracle with these changes; what takes it for green."""
+    lay_out(folder, changed("test.cpp", SUM), *changes)
+    subprocess.run(["make", "-s"], cwd=folder, check=True, capture_output=True)
+    has_headers = any(change.path.endswith(".h") for change in changes)
+    linked = ["test.cpp" if has_headers else str(compiled), "libadd.a", "-lgtest_main", "-lgtest"]
+    return deceived(folder, "g++", *linked, sign='failures="0"')
+
+
+@pytest.mark.slow(reason="each wrong revision is built and run, and its twin too")
+@pytest.mark.parametrize("name", IN_GTEST)
+def test_a_wrong_sum_is_never_green(cpp: CppBench, compiled: Path, name: str, tmp_path: Path) -> None:
+    changes, believed = IN_GTEST[name]
+    assert believed in deceived_by_gtest(tmp_path / "naive", compiled, *with_the_fault(*changes))
+    assert reason(cpp.run(SUM, *with_the_fault(*changes))) is not Reason.GREEN
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_a_wrong_sum_deceives_nothing_by_itself(compiled: Path, tmp_path: Path) -> None:
+    assert deceived_by_gtest(tmp_path, compiled, *with_the_fault()) == set()
 
 
 COMPARED = "void test_none(void) { assert(add(0, 0) == 0); }\n"
@@ -347,3 +401,51 @@ def test_a_constructor_that_writes_a_green_report_deceives_a_reader_of_files(tmp
     subprocess.run(["g++", "-w", "a.cpp", "-lgtest_main", "-lgtest", "-o", "a"], cwd=tmp_path, check=True)
     assert subprocess.run(["./a", "--gtest_output=xml:r.xml"], cwd=tmp_path, check=False).returncode == 0
     assert 'failures="0"' in (tmp_path / "r.xml").read_text()
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.13)
+project(sum C)
+add_library(first SHARED test/first.c)
+add_executable(sum test/sum.c add.c)
+target_include_directories(sum PRIVATE .)
+enable_testing()
+"""
+#: What a project may tell CTest of a program that fails; each makes it passed or left out.
+TOLD_TO_CTEST = {
+    "WILL_FAIL": "TRUE",
+    "PASS_REGULAR_EXPRESSION": "wrong",
+    "SKIP_RETURN_CODE": "1",
+    "DISABLED": "TRUE",
+    "ENVIRONMENT": "LD_PRELOAD=$<TARGET_FILE:first>",
+}
+
+
+@pytest.mark.slow(reason="CMake configures twice")
+def test_what_ctest_is_told_of_a_program_does_not_count(bench: Bench, place: Place, tmp_path: Path) -> None:
+    files = {
+        "add.c": BAD,
+        "add.h": HEADER,
+        "test/first.c": "#include <unistd.h>\n__attribute__((constructor)) static void now(void) { _exit(0); }\n",
+        "test/sum.c": '#include <stdio.h>\n#include "add.h"\n\n'
+        'int main(void) {\n  puts("wrong");\n  return add(1, 2) != 3;\n}\n',
+    }
+    evil = CMAKE + "".join(
+        f"add_test(NAME {name} COMMAND sum)\nset_tests_properties({name} PROPERTIES {name} {value})\n"
+        for name, value in TOLD_TO_CTEST.items()
+    )
+    naive = tmp_path / "naive"
+    lay_out(naive, *(changed(*file) for file in files.items()), changed("CMakeLists.txt", evil))
+    for argv in (["cmake", "-S", ".", "-B", "."], ["cmake", "--build", "."], ["ctest"]):  # CTest takes all for right
+        done = subprocess.run(argv, cwd=naive, check=True, capture_output=True, text=True)
+    assert f"0 tests failed out of {len(TOLD_TO_CTEST) - 1}" in done.stdout  # it does not count what is disabled
+    for path, text in {**files, "CMakeLists.txt": CMAKE + "add_test(NAME sum COMMAND sum)\n"}.items():
+        bench.write(path, text)
+    bench.facts = {"tools": {"cpp": place.tool}}
+    asks = "crab-build/.cmake/api/v1/query"
+    bench.build = (f"mkdir -p {asks} && touch {asks}/codemodel-v2", "cmake -S . -B crab-build")
+    asked = {"ecosystem": "cpp", "files": ("test/sum.c",), "names": ()}
+    states = {"evil": [changed("CMakeLists.txt", evil)], "right": [changed("add.c", ADD)]}
+    runs = [harness.OwnTestsRun(id=name, state=name, seconds=60, **asked) for name in states]
+    report = bench.report(runs, **states)
+    assert {run.id: told(run) for run in report.runs} == {"evil": {"sum:sum": "failed"}, "right": {"sum:sum": "passed"}}
