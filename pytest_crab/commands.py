@@ -23,7 +23,7 @@ from pytest_crab.formats import format_first
 from pytest_crab.program_files import needed_paths, search_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import cut, cut_middle
+from pytest_crab.text import cut, cut_middle, last_line
 from pytest_crab.types import SCHEMA, Finding, PullRequest, StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024
@@ -307,8 +307,10 @@ def printed_version(argv: tuple[str, ...], folder: str) -> str:
     """Return what a command prints, which is given no key. Raises OSError, SubprocessError."""
     env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     done = subprocess.run(
-        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_VERSION_SECONDS
+        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_VERSION_SECONDS
     )
+    if done.returncode:
+        raise subprocess.SubprocessError(f"it ended with {done.returncode}: {last_line(done.stderr) or 'no word'}")
     text = done.stdout.decode(errors="replace").strip()
     if not text:
         raise subprocess.SubprocessError("it printed nothing on stdout")

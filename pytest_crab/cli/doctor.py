@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
@@ -15,21 +15,18 @@ import click
 from pytest_crab import ecosystems, systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
-from pytest_crab.ecosystems import interpreters
+from pytest_crab.commands import printed_version
+from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.interpreters import running_version
-from pytest_crab.errors import CrabError
+from pytest_crab.ecosystems.toolchain import Tools, numbers
+from pytest_crab.errors import CrabError, ReviewerError
+from pytest_crab.reviewers.linter import version_of
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.sources.requirements import OLDEST_GIT
-from pytest_crab.text import output_lines
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
-#: Besides tools: git, and linters that bring their own program.
-_LINTERS = (one.linter for one in ecosystems.installed())
-PROGRAMS = ("git", *(one.program for one in _LINTERS if one is not None and not one.is_of_environment))
-#: All that a program is given when it is asked for its version: no key, whatever it is.
-_GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 _BASE = RuntimeSettings().base_image
 _TOOLS = {tools.name: tools for tools in ecosystems.tools()}
 
@@ -84,7 +81,10 @@ def doctor(
         *_sandbox(),
         *_slots(),
         *_clients(),
-        *_programs(),
+        *_interpreters(),
+        *_toolchains(),
+        *_git(),
+        *_linters(),
         *_keys(),
         *_calls(calls),
     ]
@@ -131,13 +131,25 @@ def _engine(base: str, version: str | None) -> list[tuple[str, str]]:
     return [
         ("docker engine", f"yes: version {status.version}"),
         ("base image", state),
+        ("bases of tools", _tools_bases()),
     ]
+
+
+def _tools_bases() -> str:
+    from pytest_crab.runtimes.docker_status import tools_bases
+
+    bases = tools_bases(_TOOLS.values())
+    here = [base for found in bases.values() for base in found]
+    none = [name for name, found in bases.items() if not found]
+    lacking = f"none for {', '.join(none)}: a run pulls it, or use --build-base --ecosystem NAME"
+    return "; ".join([*([f"yes: {', '.join(here)}"] if here else []), *([lacking] if none else [])])
 
 
 def _sandbox() -> list[tuple[str, str]]:
     reason = bubblewrap.problem()
     limits = "yes" if cgroups.available() else "no: the local runtime limits memory per process only"
-    return [("bubblewrap", "yes" if reason is None else f"no: {reason}"), ("control groups", limits)]
+    advice = "" if shutil.which("bwrap") else "; apt-get install bubblewrap"
+    return [("bubblewrap", "yes" if reason is None else f"no: {reason}{advice}"), ("control groups", limits)]
 
 
 def _slots() -> list[tuple[str, str]]:
@@ -178,18 +190,39 @@ def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(each, call(each, settings)) for each in asked]
 
 
-def _programs() -> list[tuple[str, str]]:
-    found = ((name, tools.here()) for name, tools in _TOOLS.items())
-    rows = [(name, "no: not on PATH" if tool is None else f"yes: {tool.version}") for name, tool in found]
-    for program in PROGRAMS:
-        place = shutil.which(
-            program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        )
-        version = _version(place) if place else ""
-        old = program == "git" and _is_old(version)
-        there = f"old: {version}; {OLDEST_GIT} or later is needed" if old else f"yes: {version}"
-        rows.append((program, there if place else "no: not on PATH"))
-    return rows
+def _interpreters() -> list[tuple[str, str]]:
+    found = [one.full for version in interpreters.RELEASED if (one := interpreters.find(version))]
+    try:
+        dated = f"yes: {uv_cli.program()}"
+    except CrabError as error:
+        dated = f"no: {error}"
+    return [(ecosystems.DEFAULT.name, f"yes: {', '.join(found)}"), ("uv", dated)]
+
+
+def _toolchains() -> list[tuple[str, str]]:
+    return [(one.tools.name, _tools_row(one.tools, one.oldest)) for one in ecosystems.installed() if one.tools]
+
+
+def _tools_row(tools: Tools, oldest: str) -> str:
+    found = tools.here()
+    if found is None:
+        return f"no: {tools.absence()}"
+    if numbers(found.version) < numbers(oldest):
+        return f"old: {found.version}; {oldest} or later is needed; {tools.source}"
+    lacking = "; ".join(tools.lacks())
+    return f"partly: {found.version}, but {lacking}" if lacking else f"yes: {found.version} at {found.program}"
+
+
+def _git() -> list[tuple[str, str]]:
+    place = shutil.which("git")
+    if place is None:
+        return [("git", "no: not on PATH; apt-get install git")]
+    try:
+        version = printed_version((place, "--version"), "/").partition("\n")[0]
+    except (OSError, subprocess.SubprocessError) as error:
+        return [("git", f"no: it does not run ({error}); install it again")]
+    old = f"old: {version}; {OLDEST_GIT} or later is needed"
+    return [("git", old if _is_old(version) else f"yes: {shorten(version, 100, placeholder=' …')}")]
 
 
 def _is_old(git: str) -> bool:
@@ -197,22 +230,15 @@ def _is_old(git: str) -> bool:
     return found is not None and (int(found[1]), int(found[2])) < tuple(map(int, OLDEST_GIT.split(".")))
 
 
-def _version(place: str) -> str:
-    own = {name: os.environ[name] for name in _GIVEN if name in os.environ}
-    try:
-        done = subprocess.run(
-            [Path(place).absolute(), "--version"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-            env=own,
-            cwd="/",
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "does not run"
-    lines = [line for line in output_lines(done.stdout or done.stderr) if any(map(str.isdigit, line))]
-    return shorten(lines[0], 100, placeholder=" …") if lines else "says no version"
+def _linters() -> Iterator[tuple[str, str]]:
+    """Yield rows of those linters that bring their own program."""
+    for linter in (one.linter for one in ecosystems.installed() if one.linter and not one.linter.is_of_environment):
+        try:
+            version = version_of(linter)
+        except ReviewerError as error:
+            yield linter.program, f"no: {error}"
+        else:
+            yield linter.program, f"no: not on PATH; {linter.source}" if version is None else f"yes: {version}"
 
 
 def _keys() -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -57,6 +57,9 @@ class Tools:
     version_arguments: ClassVar[tuple[str, ...]] = ("--version",)
     #: A variable, and its value, by which the program prints its own version.
     version_variable: ClassVar[tuple[str, str] | None] = None
+    #: How one gets it, and the programs beside it that builds start, each with how one gets that: ends of sentences.
+    source: ClassVar[str] = "install it"
+    beside: ClassVar[Mapping[str, str]] = MappingProxyType({})
     #: The public base image; ``{version}`` is the environment's.
     public_base: ClassVar[str]
     #: The version that a new instance asks for.
@@ -84,12 +87,24 @@ class Tools:
         """The tool that is first on PATH; None if there is none that works."""
         return _first_on_path(self.name, self.program, self.version_arguments, self.version_variable)
 
+    def absence(self) -> str:
+        """Return why there is no tool here, and how one gets it."""
+        place = shutil.which(self.program)
+        state = f"{self.program} is not on PATH" if place is None else f"{place} does not run, or prints no version"
+        return f"{state}; {self.source}"
+
+    def lacks(self) -> Iterator[str]:
+        """Yield a sentence for each program that builds start beside the tool, and that is not here."""
+        for program, source in self.beside.items():
+            if shutil.which(program) is None:
+                yield f"{program} is not on PATH; {source}"
+
     def find(self, wanted: str) -> Tool:
         """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z; "" is any. Raises ImageError."""
         found = self.here()
         if found is None:
             asked = f"{self.program} {wanted}".strip()
-            raise ImageError(f"{asked} is needed, and there is none on PATH; install it", of_machine=True)
+            raise ImageError(f"{asked} is needed, and {self.absence()}", of_machine=True)
         if wanted and found.version != wanted and not found.version.startswith(f"{wanted}."):
             raise ImageError(
                 f"{self.program} {wanted} is needed, and the {self.program} on PATH is {found.version}; put "

@@ -41,7 +41,7 @@ class LinterReviewer:
         """The arguments of each linter, and the version of one of this machine. Raises ReviewerError."""
         known = {linter.program: linter for one in ecosystems.installed() if (linter := one.linter) is not None}
         linters = {
-            name: [_version(one), one.script, *one.arguments, *(list(each) for each in one.others)]
+            name: [version_of(one), one.script, *one.arguments, *(list(each) for each in one.others)]
             for name, one in sorted(known.items())
         }
         return {"adapter": "linter", "linters": linters}
@@ -69,7 +69,7 @@ class LinterReviewer:
                 kept |= dict.fromkeys(own)
                 if stopped := _stopped(linter, found, own):
                     raise ReviewerError(stopped)
-        versions = [version for one in linters.values() if (version := _version(one)) is not None]
+        versions = [version for one in linters.values() if (version := version_of(one)) is not None]
         return Review(
             findings=tuple(sorted(kept, key=lambda one: (one.path, one.start, one.end, one.rule or "", one.body))),
             version="; ".join(versions) or None,
@@ -194,7 +194,7 @@ class _LinterRun(CommandReviewer):
             raise self.bad_output([f"it is not what {self.linter.program} prints ({error!r})"], stdout) from error
 
 
-def _version(linter: Linter) -> str | None:
+def version_of(linter: Linter) -> str | None:
     """Return a linter of this machine with its version; None where another one runs. Raises ReviewerError."""
     program = None if linter.is_of_environment else linter.find()
     if program is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import docker.errors
 
 from pytest_crab.ecosystems import interpreters
+from pytest_crab.ecosystems.toolchain import Tools
 from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.runtimes.base_images import is_old
 from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
@@ -49,6 +51,20 @@ def look(base: str, version: str | None = None) -> DockerStatus:
     return DockerStatus(
         version=answer, problem=None, wanted=wanted, found=found, old=image is not None and is_old(image)
     )
+
+
+def tools_bases(tools: Iterable[Tools]) -> dict[str, list[str]]:
+    """Return the base images that are here by the name of the tools that they hold. Raises EngineError."""
+    engine = Engine(RunFolder(), timeout=10)
+    try:
+        with engine.calling("listing images") as client:
+            tags = sorted(tag for image in client.images() for tag in image.get("RepoTags") or ())
+    finally:
+        engine.close()
+    starts = {
+        one.name: tuple(base.partition("{version}")[0] for base in (one.public_base, one.local_base)) for one in tools
+    }
+    return {name: [tag for tag in tags if tag.startswith(start)] for name, start in starts.items()}
 
 
 def lack(status: DockerStatus) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pytest_crab import ecosystems
 from pytest_crab.cli import main
 from pytest_crab.clients import installed
 from pytest_crab.testing.provider import ScriptedProvider, say
@@ -27,16 +28,63 @@ def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert rows["OPENAI_API_KEY"].strip() == "not set"
 
 
+def rows_with(monkeypatch: pytest.MonkeyPatch, folder: Path, **programs: str) -> dict[str, str]:
+    """Return the doctor's rows where these scripts are the only programs on PATH, beside those of the system."""
+    for name, script in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/none.sock")
+    output = CliRunner().invoke(main, ["doctor"]).output
+    return {name: state.strip() for name, state in (line.split("  ", 1) for line in output.splitlines())}
+
+
 @pytest.mark.parametrize(
     ("version", "row"), [("2.17.1", "old: git version 2.17.1; 2.25 or later is needed"), ("2.25.0", "yes: git version")]
 )
 def test_a_git_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, row: str) -> None:
-    (tmp_path / "git").write_text(f"#!/bin/sh\necho git version {version}\n")
-    (tmp_path / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    rows = dict(line.split("  ", 1) for line in CliRunner().invoke(main, ["doctor"]).output.splitlines())
-    assert rows["git"].strip().startswith(row)
+    rows = rows_with(monkeypatch, tmp_path, git=f"echo git version {version}")
+    assert rows["git"].startswith(row)
+
+
+def test_what_is_not_here_is_told_with_how_one_gets_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = rows_with(monkeypatch, tmp_path)
+    tools = {one.tools.name: one.tools for one in ecosystems.installed() if one.tools is not None}
+    linters = [one.linter for one in ecosystems.installed() if one.linter and not one.linter.is_of_environment]
+    assert {"go", "java", "cpp"} <= tools.keys()
+    assert all(rows[name] == f"no: {one.program} is not on PATH; {one.source}" for name, one in tools.items())
+    absent = [one for one in linters if one.find() is None]  # ruff lies beside the interpreter
+    assert absent
+    assert all(rows[one.program] == f"no: not on PATH; {one.source}" for one in absent)
+    assert "apt-get install git" in rows["git"]
+
+
+def test_a_program_that_does_not_run_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = "echo it is broken >&2; exit 3"
+    rows = rows_with(monkeypatch, tmp_path, rubocop=broken, cargo=broken, git=broken)
+    assert rows["rubocop"].startswith(f"no: {tmp_path}/rubocop gave no version")
+    assert "it is broken" in rows["rubocop"]
+    assert rows["rust"].startswith(f"no: {tmp_path}/cargo does not run")
+    assert rows["git"].startswith("no: it does not run")
+
+
+def test_a_toolchain_that_is_old_or_not_whole_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = rows_with(monkeypatch, tmp_path, go="echo go version go1.18.1 linux/amd64", node="echo v20.1.0")
+    assert rows["go"].startswith("old: 1.18.1; 1.20 or later is needed; ")
+    assert rows["node"] == "partly: 20.1.0, but npm is not on PATH; apt-get install npm"
+    rows = rows_with(monkeypatch, tmp_path, npm="")
+    assert rows["node"] == f"yes: 20.1.0 at {tmp_path}/node"
+
+
+@pytest.mark.docker
+def test_the_bases_of_tools_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_crab.runtimes import docker_status
+
+    output = CliRunner().invoke(main, ["doctor"]).output
+    (row,) = [line for line in output.splitlines() if line.startswith("bases of tools")]
+    bases = docker_status.tools_bases(ecosystems.tools())
+    assert all(tag in row for found in bases.values() for tag in found)
+    assert all(name in row for name, found in bases.items() if not found)
 
 
 def test_an_engine_that_is_not_there_is_a_row_and_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.resources
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import override
 
@@ -69,6 +70,8 @@ class CppTools(Tools):
     name = "cpp"
     program = "g++"
     version_arguments = ("-dumpfullversion",)
+    source = "apt-get install g++"
+    beside = MappingProxyType({"make": "apt-get install make", "cmake": "apt-get install cmake"})
     public_base = "gcc:{version}"
     usual = "12"
     base_takes = 1300

@@ -61,6 +61,7 @@ class GoTools(Tools):
     program = "go"
     version_arguments = ("version",)
     version_variable = ("GOTOOLCHAIN", "local")
+    source = "unpack a release of go.dev/dl and put its bin on PATH"
     public_base = "golang:{version}"
     usual = "1.26"
     takes = 180

@@ -104,6 +104,7 @@ class JavaTools(Tools):
     name = "java"
     program = "javac"
     version_arguments = ("-version",)
+    source = "apt-get install default-jdk maven"
     public_base = "maven:3-eclipse-temurin-{version}"
     usual = "17"
     takes = 30
@@ -119,6 +120,13 @@ class JavaTools(Tools):
             if tool.version == wanted or tool.version.startswith(f"{wanted}."):
                 return tool
         return super().find(wanted)
+
+    @override
+    def lacks(self) -> Iterator[str]:
+        try:
+            _maven()
+        except ImageError as error:
+            yield str(error)
 
     @override
     def binds(self, tool: Tool) -> dict[str, str]:
@@ -163,7 +171,8 @@ def _maven() -> Path:
     found = shutil.which("mvn", path=_SEEN)
     if found is None:
         raise ImageError(
-            f"java needs Maven, and there is no mvn in {_SEEN}; install it, or link it from /usr/local/bin",
+            f"java needs Maven, and there is no mvn in {_SEEN}; install it (apt-get install maven), or link it from "
+            "/usr/local/bin",
             of_machine=True,
         )
     return Path(found).resolve().parent.parent

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import override
 
@@ -31,6 +32,8 @@ class NodeTools(Tools):
 
     name = "node"
     program = "node"
+    source = "install Node.js with npm (nodejs.org, or apt-get install nodejs npm)"
+    beside = MappingProxyType({"npm": "apt-get install npm"})
     public_base = "node:{version}"
     usual = "20"
     takes = 150

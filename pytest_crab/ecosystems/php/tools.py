@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import override
 
@@ -53,6 +54,8 @@ class PhpTools(Tools):
     name = "php"
     program = "php"
     version_arguments = ("-n", "-r", "echo PHP_VERSION;")
+    source = "apt-get install php-cli composer phpunit"
+    beside = MappingProxyType({"composer": "apt-get install composer"})
     public_base = "php:{version}-cli"
     usual = "8.2"
     has_caches = True

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import override
 
@@ -49,6 +50,8 @@ class RubyTools(Tools):
     name = "ruby"
     program = "ruby"
     version_arguments = ("-e", "print RUBY_VERSION")
+    source = "apt-get install ruby bundler"
+    beside = MappingProxyType({"bundle": "apt-get install bundler"})
     public_base = "ruby:{version}"
     usual = "3.1"
     base_takes = 1000

@@ -151,6 +151,8 @@ class RustTools(Tools):
 
     name = "rust"
     program = "cargo"
+    source = "install it with rustup (rustup.rs)"
+    beside = MappingProxyType({"cc": "apt-get install gcc"})
     public_base = "rust:{version}"
     usual = "1.95"
     takes = 30
