@@ -53,7 +53,7 @@ COUNTERS = {
 }
 
 
-_NAMES = ("supervisor", "tree", "copies", "guard", "processes", "leak_scan")
+_NAMES = ("supervisor", "tree", "copies", "guard", "processes", "reports", "leak_scan")
 _PARTS = {name: program_text(__name__, f"inside/{name}") for name in _NAMES}
 _MESSENGER = program_text(__name__, "inside/messenger")
 #: What both ends of a job with isolated oracles have besides.

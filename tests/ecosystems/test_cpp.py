@@ -13,7 +13,7 @@ import pytest
 
 from pytest_crab import ecosystems
 from pytest_crab.ecosystems.cpp.inside import own_tests
-from pytest_crab.harness.inside import supervisor
+from pytest_crab.harness.inside import reports, supervisor
 from pytest_crab.types import Environment, Oracle
 
 ORACLE = Oracle(file="test_c0.cpp", runner="gtest")
@@ -93,7 +93,7 @@ def test_what_a_harness_in_tcl_sends_is_told(
     words, utf8 = ["tclsh", script, *own_tests.options_of_tcl(names)], {"LC_ALL": "C.UTF-8"}
     called = subprocess.run(words, check=True, capture_output=True, text=True, env=utf8)
     assert called.stdout.splitlines()[-1] == str(script), "clients are started by the script that notes what they send"
-    host = SimpleNamespace(completed=supervisor.completed, merged=supervisor.merged)
+    host = SimpleNamespace(completed=supervisor.completed, merged=supervisor.merged, reports=reports)
     told, fault = own_tests.sent(host, "tests/a.tcl", str(report))
     assert fault is None
     assert {test["id"]: test["outcome"] for test in told["tests"]} == {

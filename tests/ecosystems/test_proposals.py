@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems.node.inside import own_tests
+from pytest_crab.ecosystems.node.inside import own_tests, runner
 from pytest_crab.ecosystems.ruby.inside import own_tests as ruby_tests
 from pytest_crab.ecosystems.toolchain import Tool, Tools
 from pytest_crab.errors import ImageError
-from pytest_crab.harness.inside import supervisor
+from pytest_crab.harness.inside import reports, supervisor
 from pytest_crab.types import Environment
 
 POM = "<project><properties><java.version>{}</java.version></properties></project>"
@@ -147,9 +147,8 @@ def test_the_options_of_a_script_are_mochas_and_its_files_are_not() -> None:
 def test_a_file_without_tests_is_no_fault(tmp_path: Path, message: str, outcomes: list[tuple[str, str]]) -> None:
     result = {"name": str(tmp_path / "test/helper.js"), "status": "failed", "message": message, "assertionResults": []}
     (tmp_path / "report").write_text(json.dumps({"testResults": [result]}))
-    host = SimpleNamespace(
-        completed=supervisor.completed, merged=supervisor.merged, error=supervisor.error, keep=lambda _: None
-    )
+    parts = {"node_runner": runner}
+    host = SimpleNamespace(**{**vars(supervisor), "reports": reports, "parts": parts, "keep": lambda _: None})
     report, _ = own_tests.read(host, str(tmp_path), "jest", str(tmp_path / "report"))
     assert [(test["id"], test["outcome"]) for test in report["tests"]] == outcomes
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.php import Php
 from pytest_crab.ecosystems.php.inside import runner
 from pytest_crab.ecosystems.php.tools import PhpTools
+from pytest_crab.harness.inside import reports
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
 from tests.harness.conftest import Bench, changed, proof, told
@@ -201,17 +203,16 @@ NAMES = {"Example/wallet": "*", "example/Money": "*", "example/cash-api": "*"}
 
 
 @pytest.mark.parametrize("installed", [[GIVEN], {"packages": [GIVEN]}])
-def test_a_package_is_there_by_any_of_its_names(tmp_path: Path, installed: Any) -> None:
-    (tmp_path / "vendor/composer").mkdir(parents=True)
-    (tmp_path / "vendor/composer/installed.json").write_text(json.dumps(installed))
+def test_a_package_is_there_by_any_of_its_names(installed: Any) -> None:
     asked = (NAMES, {**NAMES, "example/bank": "*"}, 3, ["example/bank"])
-    assert [runner.missing({"require": one}, tmp_path) for one in asked] == [False, True, False, False]
+    assert [runner.missing({"require": one}, installed) for one in asked] == [False, True, False, False]
 
 
 def test_what_is_no_document_of_the_tree_s_is_none(tmp_path: Path) -> None:
     (tmp_path / "endless").symlink_to("/dev/zero")
     (tmp_path / "list").write_text("[3")
-    assert [runner.document(tmp_path, name) for name in ("endless", "list", "absent")] == [None, None, None]
+    host = SimpleNamespace(reports=reports, job={"workdir": str(tmp_path)})
+    assert [runner.document(host, name) for name in ("endless", "list", "absent")] == [None, None, None]
 
 
 # --- attacks ---------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ QUOTES = 20
 #: What ``token`` returns.
 TOKEN = re.compile(r"x[0-9a-f]{32}")
 #: Of several outcomes of one name, the first of these is told.
-WORST = ("failed", "error", "passed", "skipped")
+WORST = ("failed", "error", "passed", "xpassed", "xfailed", "skipped")
 _exit = os._exit
 
 
@@ -71,7 +71,7 @@ class Supervisor:
         self.unstarted = unstarted
         self.merged, self.gather, self.nearest, self.folders = merged, gather, nearest, folders
         self.TEST, self.TEXT = TEST, TEXT
-        self.tree, self.processes = self.parts["tree"], self.parts["processes"]
+        self.tree, self.processes, self.reports = (self.parts[name] for name in ("tree", "processes", "reports"))
         self.processes.set_dumpable(False)
         self.processes.adopt_orphans()
         self.processes.keep_rights_here()
@@ -423,7 +423,8 @@ def conclude(seen, read):
 
     ``read`` takes what was reported and the exit code, and returns the report or None, and what is wrong with it. A
     report is what ``completed`` returns, a signal by which the tests ended, or a fault of the environment; with a
-    report may come its cause, memory or processes, and another exit code.
+    report may come its cause, memory or processes, and another exit code. It raises EOFError where there is no report,
+    and what comes of reading any other text where it is none.
     """
     grown, status = seen["grown"], seen["status"]
     refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
@@ -431,7 +432,12 @@ def conclude(seen, read):
         return {"ending": seen["killed"]}
     result = {}
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-    report, fault = read(seen["report"], code) if read and code is not None else (None, None)
+    try:
+        report, fault = read(seen["report"], code) if read and code is not None else (None, None)
+    except EOFError:
+        report, fault = None, "the process ended without a report"
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        report, fault = None, "the report is not well-formed"
     number = os.WTERMSIG(status) if code is None else (report or {}).get("signal")
     if number is not None:
         hidden = number == signal.SIGKILL and "memory" not in grown

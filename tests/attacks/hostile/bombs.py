@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ from hostile.shape import Kind, Refusal
 from pytest_crab import errors
 from pytest_crab.ecosystems.node.inside import runner as node_runner
 from pytest_crab.ecosystems.python.inside import runner as pytest_runner
-from pytest_crab.harness.inside import supervisor
+from pytest_crab.harness.inside import reports, supervisor
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.sources import sdist
 from pytest_crab.yaml_reader import read_document
@@ -121,10 +122,13 @@ XML = '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a0 "' + "x" * 100 + '">' + "
 
 
 def reported(folder: Path) -> str:
-    spec = {"jest": False, "wires": {}, "name": "x", "entry": "x", "root": str(folder), "file": "x"}
-    told, problem = node_runner.read(supervisor, spec, XML.encode(), 1)
-    assert told is None
-    return str(problem)
+    spec = {"runner": "node", "wires": {}, "name": "x", "entry": "x", "root": str(folder), "file": "x"}
+    host, seen = (
+        SimpleNamespace(reports=reports),
+        {"killed": None, "status": 1 << 8, "grown": {}, "report": XML.encode()},
+    )
+    result = supervisor.conclude(seen, lambda data, code: node_runner.read(host, spec, data, code))
+    return str(result["detail"])
 
 
 def expanding(folder: Path) -> bool:

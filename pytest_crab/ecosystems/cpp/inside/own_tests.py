@@ -10,7 +10,6 @@ import json
 import os
 import re
 import time
-from xml.etree import ElementTree
 
 #: The folder below the tree that is configured, and where CMake tells there of its targets.
 FOLDER = "crab-build"
@@ -75,8 +74,7 @@ def checked(host, env, end):
     def read(*_):
         told = []
         for place in told_files(root):
-            with open(place, encoding="utf-8", errors="replace") as text:
-                words = re.findall(r"(?m)^:test-result:\s*(\w+)", text.read())
+            words = re.findall(r"(?m)^:test-result:\s*(\w+)", host.reports.text_of(place))
             name = os.path.relpath(place, root)[:-4]
             told += [("check:" + name, CHECKED.get(word, "failed")) for word in words]
         return (host.completed(host.merged(told)), None) if told else (None, "make check told of no test")
@@ -124,17 +122,14 @@ def options_of_tcl(names):
 
 def sent(host, file, report):
     """Return what the clients of the harness in Tcl sent of their tests."""
-    if not os.path.isfile(report):
-        return None, "the tests of %s told of nothing" % file
     told = []
-    with open(report) as text:
-        for status, data in (line.split() for line in text if " " in line.strip()):
-            name = bytes.fromhex(data).decode("utf-8", "replace")
-            if status == "err":
-                name = name.partition("\n")[0].rpartition(" in ")[0]
-            elif status == "ignore":
-                name = name.rpartition(": ")[0]
-            told.append(("%s:%s" % (file, name), SENT[status]))
+    for status, data in (line.split() for line in host.reports.text_of(report).split("\n") if " " in line.strip()):
+        name = bytes.fromhex(data).decode("utf-8", "replace")
+        if status == "err":
+            name = name.partition("\n")[0].rpartition(" in ")[0]
+        elif status == "ignore":
+            name = name.rpartition(": ")[0]
+        told.append(("%s:%s" % (file, name), SENT[status]))
     return host.completed(host.merged(told)), None
 
 
@@ -185,11 +180,6 @@ def read(host, asked, code):
     if kind is None:
         tests = [(target, "passed" if code == 0 else "failed")]
     else:
-        try:
-            with open(report, encoding="utf-8", errors="replace") as text:
-                root = ElementTree.fromstring(text.read())  # noqa: S314 - the library has its own guard, in a sandbox
-            entries = cpp.told_by_gtest(root) if kind == "gtest" else cpp.told_by_cases(root)
-        except (OSError, ValueError, TypeError, ElementTree.ParseError):
-            return None, "the tests of %s ended without a report" % target
+        entries = cpp.told(host, kind, host.reports.text_of(report))
         tests = [(" > ".join(path), outcome) for path, outcome, _ in entries]
     return host.completed(host.merged((target + ":" + name, outcome) for name, outcome in tests)), None

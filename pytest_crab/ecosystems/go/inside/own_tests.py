@@ -28,22 +28,14 @@ def run(host, run):
 
 def read(host, folder, data, code):
     """Return the outcomes of a folder's tests; one error where it does not build."""
-    go, outcomes, text, whole = host.parts["go_runner"], {}, "", False
-    for said, event in go.lines(data):
-        text += said
-        if event.get("Action") in go.ENDS and event.get("Test"):
-            outcomes[str(event["Test"])] = go.ENDS[event["Action"]]
-        elif event.get("Action") in go.ENDS:
-            whole = True
-    if outcomes and not whole:
+    go = host.parts["go_runner"]
+    seen = go.told(data, host.TEXT)
+    if seen["outcomes"] and seen["whole"] is None:
         return None, "the report on the tests of %s has no end" % folder
-    tests = [outcome("%s:%s" % (folder, name), told) for name, told in outcomes.items()]
+    told = [*seen["outcomes"].items(), *((test, "failed") for test in seen["twice"])]
+    tests = host.merged(("%s:%s" % (folder, test), outcome) for test, outcome in told)
     if not tests and code:
+        text = seen["plain"] + seen["printed"].get(None, "")
         exception = "MissingModule" if go.MISSING.search(text) else "BuildFailed"
-        tests = [dict(outcome(folder + ":", "error"), exception=exception)]
+        tests = [dict(host.error(exception), id=folder + ":")]
     return host.completed(tests), None
-
-
-def outcome(name, told):
-    """Return one outcome as a run has it."""
-    return {"id": name, "outcome": told, "exception": None, "where": None}

@@ -199,7 +199,7 @@ def judge(host, spec, results, altered):
 def read(host, spec, name, data, code):
     """Return the report of one process, or None and what is wrong with it; ``name`` is its test, None for none."""
     seen = told(data, host.TEXT)
-    outcomes, whole = seen["outcomes"], seen["whole"]
+    outcomes, whole = seen["outcomes"], None if seen["plain"].strip() else seen["whole"]
     mine = sorted(test for test in outcomes if name and (test == name or test.startswith(name + "/")))
     if any(outcomes[test] == "passed" and test not in seen["ended"] for test in mine):
         return None, "a test passed and did not come to its end"
@@ -212,15 +212,15 @@ def read(host, spec, name, data, code):
             test.update(describe(spec, seen["panic"] if panicked else None))
             host.quote(test["id"], seen["panic"] if panicked else seen["printed"].get(test["id"], ""))
     tripwire = panicked or wired(spec, seen)
-    return host.completed(tests, tripwire, seen["altered"]), None
+    return host.completed(tests, tripwire, {"oracle:" + test for test in seen["twice"]}), None
 
 
 def told(data, most):
     """Return what a process told of its tests.
 
     These are outcomes by test in the order of their ends, the outcome of the whole, what each test printed, those with
-    Go's own line that says they passed, those that ran beside others, the text of a panic, and labels of what came
-    twice. Of what is printed it is at most so much.
+    Go's own line that says they passed, those that ran beside others, the text of a panic, those whose end was told
+    twice, and what a build said or is no event. Of what is printed it is at most so much.
     """
     seen = {
         "outcomes": {},
@@ -229,11 +229,14 @@ def told(data, most):
         "ended": set(),
         "beside": set(),
         "panic": "",
-        "altered": set(),
+        "twice": [],
+        "plain": "",
     }
-    for event in documents(data):
-        test, action, text = event.get("Test"), event.get("Action"), str(event.get("Output", ""))
-        if action == "output":
+    for text, event in lines(data):
+        test, action = event.get("Test"), event.get("Action")
+        if action in (None, "build-output"):
+            seen["plain"] = (seen["plain"] + text)[:most]
+        elif action == "output":
             seen["printed"][test] = (seen["printed"].get(test, "") + text)[:most]
             if test and text.lstrip().startswith("--- PASS: %s " % test):
                 seen["ended"].add(test)
@@ -245,7 +248,7 @@ def told(data, most):
             seen["whole"] = action
         elif action in ENDS:
             if test in seen["outcomes"]:
-                seen["altered"].add("oracle:" + test)
+                seen["twice"].append(test)
             seen["outcomes"][test] = ENDS[action]
     return seen
 

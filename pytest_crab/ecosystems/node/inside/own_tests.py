@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import time
-from xml.etree import ElementTree
 
 #: What the scripts of a project say where it has its tests run so; what they name first is the runner.
 SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
@@ -260,25 +259,14 @@ def options(scripts):
 
 def read(host, root, runner, report):
     """Return the outcomes of a report, with the file of each where it is told."""
-    try:
-        with open(report, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return None, "%s ended without a report" % runner
+    text = host.reports.text_of(report)
     host.keep(text.encode())
-    entries, unloaded = [], []
-    if runner == "node":
-        host.parts["node_runner"].walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox
-        entries = [("", path, outcome) for path, outcome, _ in entries]
-    else:
-        for result in json.loads(text)["testResults"]:
-            name = result.get("name")
-            place = os.path.relpath(str(name), os.path.realpath(root)) if name else ""
-            for test in result["assertionResults"]:
-                outcome = test["status"] if test["status"] in ("passed", "failed") else "skipped"
-                entries.append((place, [*test["ancestorTitles"], test["title"]], outcome))
-            empty = result["status"] == "failed" and not result["assertionResults"]
-            if empty and not NO_TESTS.search(str(result.get("message"))):
-                unloaded.append(dict(host.error("LoadFailed"), id=place + ":"))
-    told = (("%s:%s" % (place, " > ".join(map(str, path))), outcome) for place, path, outcome in entries)
+    read_json = host.parts["node_runner"].told_as_json
+    files = [("", host.reports.junit(text), None)] if runner == "node" else read_json(text)
+    told, unloaded = [], []
+    for name, tests, fault in files:
+        place = os.path.relpath(str(name), os.path.realpath(root)) if name else ""
+        told += [("%s:%s" % (place, " > ".join(path)), outcome) for path, outcome, *_ in tests]
+        if fault is not None and not NO_TESTS.search(fault):
+            unloaded.append(dict(host.error("LoadFailed"), id=place + ":"))
     return host.completed([*host.merged(told), *unloaded]), None

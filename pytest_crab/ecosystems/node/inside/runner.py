@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-from xml.etree import ElementTree
 
 #: What a tripwire's failure must say, by its name.
 ASSERTED = {
@@ -428,17 +427,11 @@ def quote(path):
 
 def read(host, spec, data, code):
     """Return the report that a run left, or None and what is wrong with it; ``data`` is what node's runner printed."""
-    try:
-        if spec["runner"] == "node":
-            entries, extra = told_by_node(data.decode("utf-8", "replace"), spec)
-        else:
-            with open(spec["report"], "rb") as file:
-                data = file.read(8 << 20)
-            entries, extra = told_as_json(json.loads(data.decode("utf-8", "replace")))
-    except OSError:
-        return None, "the process ended without a report"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ElementTree.ParseError):
-        return None, "the report is not well-formed" if data.strip() else "the process ended without a report"
+    if spec["runner"] == "node":
+        entries, extra = told_by_node(host, data.decode("utf-8", "replace"), spec)
+    else:
+        ((_, entries, unloaded),) = told_as_json(host.reports.text_of(spec["report"]))
+        entries, extra = entries if unloaded is None else [(("session",), "failed", "")], {}
     if extra.get("signal"):
         name = "SIGKILL" if extra.get("memory") else extra["signal"]
         return {"signal": int(getattr(signal, name, signal.SIGABRT))}, None
@@ -499,52 +492,39 @@ def describe(spec, text):
     return exception, None
 
 
-def told_by_node(text, spec):
+def told_by_node(host, text, spec):
     """Return (path, outcome, text of the failure) for every test of a JUnit report, and what was said besides."""
-    if "<!" in text.partition("<testsuites")[0]:
-        raise ValueError("a report declares no entities")
-    text = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
-    root = ElementTree.fromstring(text)  # noqa: S314 - the library has its own guard, and this process is sandboxed
-    said = re.findall(r"(?m)^<!-- crab:([A-Za-z0-9+/=]+) -->$", text)
-    if root.tag != "testsuites" or len(said) != 1:
-        raise ValueError("not node's report")
-    extra = json.loads(base64.b64decode(said[0]).decode())
-    entries = []
-    walk(root, (), entries)
+    if not text:
+        raise EOFError("there is no report")
+    entries = [(path, outcome, said) for path, outcome, said, _ in host.reports.junit(text)]
+    (said,) = re.findall(r"(?m)^<!-- crab:([A-Za-z0-9+/=]+) -->$", text)
+    extra = json.loads(base64.b64decode(said).decode())
     for path, state, exception in extra["parents"]:
         outcome = "xfailed" if state == "todo" else state
-        entries.insert(0, ([str(part) for part in path], outcome, "\n  cause: %s" % exception))
-    whole = [entry for entry in entries if entry[0] != [spec["entry"]]]
+        entries.insert(0, (tuple(map(str, path)), outcome, "\n  cause: %s" % exception))
+    whole = [entry for entry in entries if entry[0] != (spec["entry"],)]
     if len(whole) != len(entries):  # the file itself: the process below ended in another way than by its tests
         found = re.search(r"signal: '(SIG[A-Z]+)'", entries[-1][2])
         extra["signal"] = found.group(1) if found else None
     return whole, extra
 
 
-def walk(element, path, entries):
-    """Collect the tests below an element in the order of the report."""
-    for child in element:
-        inner = [*path, str(child.get("name", ""))]
-        if child.tag == "testsuite":
-            walk(child, inner, entries)
-        elif child.tag == "testcase":
-            skipped, failure = child.find("skipped"), child.find("failure")
-            text = "" if failure is None else "%s\n%s" % (failure.get("message", ""), failure.text or "")
-            outcome = "passed" if failure is None else "failed"
-            if skipped is not None:
-                outcome = "skipped" if skipped.get("type") != "todo" else ("xfailed" if text else "xpassed")
-            entries.append((inner, outcome, text))
+def told_as_json(text):
+    """Return (name, tests, why it did not load) for each file of jest's or vitest's report, or mocha's or karma's here.
 
-
-def told_as_json(said):
-    """Return (path, outcome, text of the failure) for every test of jest's or vitest's report, or of mocha's here."""
-    outcomes = {"passed": "passed", "failed": "failed"}
-    (result,) = said["testResults"]
-    entries = []
-    for test in result["assertionResults"]:
-        path = [str(title) for title in [*test["ancestorTitles"], test["title"]]]
-        text = "\n".join(str(message) for message in test["failureMessages"] or ())
-        entries.append((path, outcomes.get(test["status"], "skipped"), re.sub("\x1b\\[[0-9;]*m", "", text)))
-    if not entries and result["status"] == "failed":  # the entry itself did not load
-        entries.append((["session"], "failed", ""))
-    return entries, {}
+    A test is (path, outcome, text of the failure); the last is None for a file that loaded.
+    """
+    said, files = json.loads(text), []
+    for result in said["testResults"]:
+        tests = []
+        for test in result["assertionResults"]:
+            words = "\n".join(map(str, test.get("failureMessages") or ()))
+            outcome = test["status"] if test["status"] in ("passed", "failed") else "skipped"
+            path = tuple(map(str, (*test["ancestorTitles"], test["title"])))
+            tests.append((path, outcome, re.sub("\x1b\\[[0-9;]*m", "", words)))
+        unloaded = result["status"] == "failed" and not tests
+        files.append((result.get("name") or "", tests, str(result.get("message")) if unloaded else None))
+    failed = sum(outcome == "failed" for _, tests, _ in files for _, outcome, _ in tests)
+    if said.get("numFailedTests", failed) != failed:
+        raise ValueError("the counts do not agree")
+    return files

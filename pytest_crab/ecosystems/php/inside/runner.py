@@ -14,7 +14,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import time
 
 #: The report is a file of its own for the launcher, and what the project prints goes where errors do.
@@ -35,8 +34,6 @@ NO_COMPOSER = "there is no composer on PATH in the environment, and the autoload
 PLATFORM = re.compile(r"php(?:-\w+)?\Z|(?:ext|lib)-|composer(?:-\w+)*\Z")
 #: What makes composer keep a list of the project's classes, which a change of any file may make old.
 LISTS = {"classmap", "classmap-authoritative", "optimize-autoloader"}
-#: How much is read of a file that a revision may have written.
-DOCUMENT = 4 << 20
 
 LAUNCHER = r"""<?php
 \unlink(__FILE__);
@@ -369,8 +366,8 @@ def prepare_tree(host, state, env, end):
     job = host.job
     changed = {path for path, _, _ in job["states"][state]}
     keep(host, changed)
-    project = document(job["workdir"], "composer.json")
-    if "composer.json" in changed and missing(project, job["workdir"]):
+    project = document(host, "composer.json")
+    if "composer.json" in changed and missing(project, document(host, "vendor/composer/installed.json")):
         return host.completed([host.error("MissingPackage")])
     if "composer.json" in changed or (listed(project) and any(path.endswith(".php") for path in changed)):
         composer = shutil.which("composer", path=env["PATH"])
@@ -400,9 +397,8 @@ def keep(host, changed):
         host.tree.mend(host.job["tree"], host.job["workdir"], "vendor", host.built_since)
 
 
-def missing(project, root):
+def missing(project, installed):
     """Return whether composer.json asks for a package that is not installed, nor in the place of which one stands."""
-    installed = document(root, "vendor/composer/installed.json")
     packages = installed.get("packages") if isinstance(installed, dict) else installed  # composer 1 has a list alone
     given = keys(project, "replace") | keys(project, "provide")
     for package in packages if isinstance(packages, list) else ():
@@ -422,14 +418,11 @@ def keys(mapping, name):
     return {key.lower() for key in found} if isinstance(found, dict) else set()
 
 
-def document(root, path):
-    """Return what a file of JSON has; None where it is none, a link, or longer than any is."""
+def document(host, path):
+    """Return what a file of JSON in the tree has; None where it is none."""
     try:
-        opened = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(opened, "rb") as file:
-            data = file.read(DOCUMENT + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
-        return json.loads(data.decode("utf-8")) if len(data) <= DOCUMENT else None
-    except (OSError, ValueError, RecursionError):
+        return json.loads(host.reports.text_of(os.path.join(host.job["workdir"], path)))
+    except (ValueError, EOFError, RecursionError):
         return None
 
 

@@ -115,13 +115,9 @@ def runner_of(root, path, with_rspec):
 
 def read(host, root, runner, report):
     """Return the outcomes of a report, with the file of each."""
-    try:
-        with open(report, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-        host.keep(text.encode())
-        said = json.loads(text)
-    except (OSError, ValueError):
-        return None, "%s ended without a report" % runner
+    text = host.reports.text_of(report)
+    host.keep(text.encode())
+    said = json.loads(text)
     if runner == "rspec":
         states = {"passed": "passed", "failed": "failed"}
         told = [(each["file_path"], each["full_description"], states.get(each["status"], "skipped"))
