@@ -94,7 +94,9 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
         problems.append(f"crab.yaml: experiments.{experiment.name} names no reviewer; add reviewers: [NAME]")
     if problems:
         raise pytest.UsageError("\n".join(problems))
-    store, invocation = config.rootpath / values["store"], config.invocation_params.dir
+    invocation = config.invocation_params.dir
+    is_named = _raw(FIELDS["store"], config, os.environ, chosen.get("store"))[0] is not None
+    store = (invocation if is_named else config.rootpath) / values["store"]
     for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
@@ -179,7 +181,7 @@ def _raw(
         return _from_file(option, chosen.value, config), chosen.place
     value = config.getini(option.dest)
     if value:
-        return value, option.dest
+        return _from_file(option, value, config), option.dest
     return None, "the default"
 
 
@@ -204,8 +206,8 @@ def _value(
 
 
 def _from_file(option: Option, setting: str | list[str], config: pytest.Config) -> str | list[str]:
-    """Return what crab.yaml has for an option; its relative paths start at its folder."""
-    if option.type is not BASELINE:
+    """Return what crab.yaml or an ini file has for an option; relative paths of stores start at the rootdir."""
+    if option.type is not BASELINE and option is not FIELDS["store"]:
         return setting
     paths = [str(config.rootpath / text) for text in (setting if isinstance(setting, list) else [setting])]
     return paths if option.many else paths[0]

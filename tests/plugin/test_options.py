@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,29 @@ def test_the_command_line_beats_the_environment_beats_the_ini_file_beats_the_def
     assert f"5 at a time; store {bare.path / 'from-environment'}" in header(bare)
     assert f"7 at a time; store {bare.path / 'here'}" in header(bare, "--crab-store=here", "--crab-jobs=7")
     assert "reviewers strict; agent mine" in header(bare, "--reviewer=strict", "--agent=mine")
+
+
+def test_a_store_that_a_shell_names_starts_at_the_current_folder_and_one_of_a_file_at_the_rootdir(
+    bare: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = bare.path / "instances"
+    bare.write({"pytest.ini": "[pytest]\n"})
+
+    def store(*arguments: str) -> str:
+        told = bare.pytester.runpytest_subprocess("--collect-only", "--reviewer=human", "shop-1", *arguments)
+        (line,) = [line for line in told.outlines if "store " in line and line.startswith("crab: ")]
+        return line.partition("store ")[2]
+
+    monkeypatch.chdir(below)
+    assert store() == str(bare.path / ".crab")
+    assert store("--crab-store=mine") == str(below / "mine")
+    monkeypatch.setenv("CRAB_STORE", "of-shell")
+    assert store() == str(below / "of-shell")
+    command = ["pytest-crab", "prune", "--help"]
+    assert "of-shell" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    monkeypatch.delenv("CRAB_STORE")
+    bare.write({"pytest.ini": "[pytest]\ncrab_store = of-file\n"})
+    assert store() == str(bare.path / "of-file")
 
 
 def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
