@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_crab import harness
 from pytest_crab.ecosystems import messages
-from pytest_crab.text import escape_controls, output_lines
+from pytest_crab.text import cut, escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 
 #: The name of what a run says of the oracle's file as a whole.
@@ -25,9 +25,20 @@ def last_lines(context: TrialContext, run: harness.AnyRun) -> str:
     """
     report = run_alone(context, run)
     said = report.quoted.get(run.id, {}).get(SESSION)
-    lines = _without_stacks(line for line in _texts(report.printed.get(run.id, "")) if line.strip())
-    told = "\n".join(lines)[-_MOST:] if said is None else said[:_MOST]
+    printed = _texts(report.printed.get(run.id, "")) if said is None else output_lines(said)
+    lines = [*_without_stacks(line for line in printed if line.strip())]
+    told = "\n".join(lines)[-_MOST:] if said is None else "\n".join(_first(lines))
     return "\n".join(escape_controls(line) for line in output_lines(told) if line.strip())
+
+
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the first lines, as many as are told, each of them whole; the very first may be cut."""
+    left = _MOST
+    for number, line in enumerate(lines):
+        left -= len(line)
+        if left < 0 and number:
+            return
+        yield cut(line, _MOST)
 
 
 def run_alone(context: TrialContext, run: harness.AnyRun) -> harness.HarnessReport:

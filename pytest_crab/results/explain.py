@@ -81,8 +81,8 @@ def explain(trial: Trial) -> list[str]:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if trial.transcripts and trial.error is not None:
         lines.append(f"to see what was said: pytest-crab show {one_line(str(trial.id))} --transcript")
-    if any(result.reason is Reason.BROKEN for result in trial.results):
-        lines.append(f"to see why it is broken: pytest-crab set certify {one_line(trial.instance)}")
+    if any(result.score.evidence.get("proved") is False for result in trial.results):
+        lines.append(f"to see what is wrong with an oracle: pytest-crab set certify {one_line(trial.instance)}")
     return lines
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from pytest_crab.ecosystems.messages import patterns
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.text import cut_middle, output_lines
+from pytest_crab.text import cut, cut_middle, output_lines
 
 #: The characters that are kept of a build's output: its beginning, which names the package, and its end.
 _LONGEST = 5500
+#: The characters that are told of one of its lines, so that what a compiler says of a place in a source is whole.
+_LINE = 500
 
 #: Bytes: a disk with less than this is full.
 _LITTLE = 1 << 20
@@ -166,7 +168,7 @@ def why(said: str, advice: str = "") -> str:
     named = [line for line in telling if _REPEATING.search(line) and not (compiling and "CalledProcessError" in line)]
     cause = compiling or (causes[:1] if causes and known.cause_first.match(causes[0]) else causes[-1:]) or telling[-1:]
     chosen = [*(named or telling)[:1], *cause] if telling else lines[-1:] or ["it said nothing"]
-    sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
+    sentence = "; ".join(cut(" ".join(line.split()), _LINE) for line in dict.fromkeys(chosen))
     missing = [line for line in output_lines(said) if _MISSING.search(line)]
     lacking = sorted({package for word, package in _SYSTEM.items() if _names(missing, word)})
     if not lacking:

@@ -21,3 +21,13 @@ def test_of_a_stack_the_innermost_place_is_told() -> None:
     stack = ["TypeError: a is undefined", "    at /workspace/tests/a.ts:3:1", *frames]
     told = [*last_lines._without_stacks([*stack, *stack])]
     assert told == 2 * stack[:2]
+
+
+def test_lines_of_a_build_are_told_whole() -> None:
+    lines = [f"a.c:{number}:1: error: {'x' * 300}" for number in range(9)]
+    told = [*last_lines._first(lines)]
+    assert 1 < len(told) < len(lines)
+    assert told == lines[: len(told)]
+    (long,) = last_lines._first(["y" * 10_000])
+    assert long.endswith("...")
+    assert len(long) < 2_000

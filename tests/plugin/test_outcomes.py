@@ -128,7 +128,7 @@ def test_an_item_with_a_missed_and_an_unknown_oracle_is_an_error(lab: Any) -> No
     lab.make_sick()
     result = lab.run("--reviewer=none", "instances/worn-3", "-v")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*::none UNKNOWN 0/2 caught, 1 unknown *"])
+    result.stdout.fnmatch_lines(["*::none UNKNOWN 0/2 caught, 1 unknown *", "*pytest-crab set certify worn-3"])
 
 
 def test_a_reviewer_that_fails_is_unknown_and_no_miss(lab: Any) -> None:

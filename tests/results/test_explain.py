@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -149,10 +150,14 @@ def test_a_broken_trial_says_what_broke(make_trial: MakeTrial) -> None:
     lines = explain(trial)
     assert "prepare broke: no space left" in lines
     assert "review: none" in lines
-    assert lines[-2:] == [
-        "tests that passed before are broken",
-        "to see why it is broken: pytest-crab set certify a",
-    ]
+    assert lines[-1] == "tests that passed before are broken"  # no oracle is at fault
+
+
+def test_an_oracle_that_is_not_proved_has_the_command_that_says_why(make_trial: MakeTrial) -> None:
+    trial = make_trial("codex", "a", Reason.BROKEN, Reason.GREEN)
+    (broken, fine) = trial.scores
+    trial = replace(trial, scores=(replace(broken, evidence={"proved": False}), fine))
+    assert explain(trial)[-1] == "to see what is wrong with an oracle: pytest-crab set certify a"
 
 
 def test_findings_cannot_steer_the_terminal_and_stay_short(make_trial: MakeTrial, make_result: MakeResult) -> None:

@@ -221,6 +221,15 @@ ENDINGS = {
         """,
         "[ERROR] Source option 6 is no longer supported. Use 7 or later.",
     ),
+    "linker": (
+        """\
+        /usr/bin/ld: a.o: in function `main':
+        a.c:(.text+0xa): undefined reference to `ring_open'
+        collect2: error: ld returned 1 exit status
+        make: *** [Makefile:12: test_ring] Error 1
+        """,
+        "a.c:(.text+0xa): undefined reference to `ring_open'",
+    ),
 }
 
 
@@ -228,6 +237,13 @@ ENDINGS = {
 def test_a_sentence_ends_with_the_tools_own_cause(said: str, cause: str) -> None:
     assert str(build_failures.failure("demo", completed(1, said), LIMITS, 60)).endswith(cause)
     assert build_failures.brief(completed(1, said)).endswith(cause)
+
+
+def test_what_a_compiler_says_of_a_place_is_whole() -> None:
+    types = "std::map<std::string, std::vector<std::pair<Shop, std::string> > >"
+    said = f"src/shop.cpp:6:213: error: no matching function for call to '{types}::insert({types}, {types})'"
+    assert len(said) > 200
+    assert build_failures.why(f"In file included from src/a.cpp:1:\n{said}\n    6 | shops.insert(3);\n") == said
 
 
 def test_what_only_frames_a_cause_is_no_part_of_the_sentence() -> None:

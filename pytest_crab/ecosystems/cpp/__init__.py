@@ -75,7 +75,10 @@ class Cpp(Ecosystem):
         form=r"clang-(?:format|tidy)|doxygen",
     )
     messages = Messages(
-        banner=r"In file included from", cause=r"\S+\.(?:c|cc|cpp|cxx|h|hpp):\d+:\d+: (?:fatal )?error:|CMake Error"
+        banner=r"In file included from|\s+from \S+:\d+",
+        cause=r"\S+\.(?:c|cc|cpp|cxx|h|hpp):\d+:\d+: (?:fatal )?error:|CMake Error",
+        telling=r"undefined reference to|multiple definition of",
+        pointing=r"^collect2: error: ld returned",
     )
     tools = CppTools()
     runner = runner_source(__name__)

@@ -86,8 +86,8 @@ class EvaluationStep(Step[Score]):
 
 
 def score_of(comment: Comment, judgement: Judgement, *, run: Run | None = None, proof: Proof | None = None) -> Score:
-    """Return the score of one comment."""
-    evidence: dict[str, Any] = {}
+    """Return the score of one comment; without a proof it is one whose oracle cannot be proved."""
+    evidence: dict[str, Any] = {} if proof is not None else {"proved": False}
     if run is not None and proof is not None:
         found = {"tests": verdict.outcomes_for_record(proof, run), "parts": verdict.part_results(proof, run)}
         evidence |= {name: serialization.dump(own) for name, own in found.items() if own}
