@@ -18,13 +18,13 @@ from pytest_crab.sources.git_trees import content
 from pytest_crab.sources.pull_refs import BlamedLine, PullRefs
 from pytest_crab.sources.remotes import ask, git_folder
 from pytest_crab.sources.snapshot import DIFF, apply
+from pytest_crab.sources.squashes import SQUASH, named_pull
 from pytest_crab.text import one_line
 
 _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
 _OLDEST_GIT = (2, 32)
 _FORMAT = "%H%x1f%P%x1f%T%x1f%ct%x1f%cs%x1f%ae%x1f%B"
-_NUMBER = re.compile(r"(?:^Merge pull request #(\d+)\b|\((?:pull request )?#(\d+)\)$)")
 #: The subjects of merges that forges write, whose body is that of the pull request, and those that git writes.
 _OF_FORGE = re.compile(r"Merge pull request #\d+\b.*|Merged in \S+ \(pull request #\d+\)|Merge commit from fork")
 _OF_GIT = re.compile(r"Merge (?:remote-tracking )?branch(?:es)? .*")
@@ -50,8 +50,7 @@ class Change:
     @property
     def number(self) -> int | None:
         """The number of the pull request that the subject names."""
-        match = _NUMBER.search(self.message.partition("\n")[0].strip())
-        return int(match[1] or match[2]) if match else None
+        return named_pull(self.message.partition("\n")[0].strip())
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -65,7 +64,7 @@ class Change:
             subject, told = _titled(told or without_review(next(iter(self.brought), "")))
         elif _OF_GIT.fullmatch(subject.strip()):
             subject, told = _titled(without_review(self.brought[0]) if len(self.brought) == 1 else "")
-        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), told
+        return SQUASH.sub("", subject).strip(), told
 
 
 def _titled(words: str) -> tuple[str, str]:

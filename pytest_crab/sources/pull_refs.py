@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_crab.errors import SourceError
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
-from pytest_crab.sources.squashes import commit_with_files, named_pull
+from pytest_crab.sources.squashes import MERGE, SQUASH, commit_with_files, named_pull
 from pytest_crab.text import split_lines
 
 #: How a pull request was merged of which the main line has only copies.
@@ -348,11 +348,11 @@ class PullRefs:
         named = merge.pull is not None
         message = self._run("show", "--no-patch", "--format=%B", merge.sha if named else head, "--").strip()
         subject, _, rest = message.partition("\n")
-        if subject.startswith("Merge pull request #"):
+        if MERGE.match(subject):
             subject, _, rest = rest.strip().partition("\n")
             if not subject.strip():
                 subject = self._run("show", "--no-patch", "--format=%s", head, "--").strip()
-        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+        return SQUASH.sub("", subject).strip(), rest.strip()
 
     def _later_subjects(self, base: str, reviewed: str, last: str) -> set[str]:
         """Return the subjects of commits after the reviewed one that no earlier commit of the pull request has."""

@@ -10,9 +10,9 @@ from pytest_crab.sources.git_cli import Git
 #: The repository may belong to another user.
 _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
-#: The subjects of a merge and of a squash that a forge made.
-MERGE = re.compile(r"Merge pull request #(\d+)\b")
-SQUASH = re.compile(r"\s*\(#(\d+)\)$")
+#: The subjects of a merge, by GitHub or Bitbucket, and of a squash.
+MERGE = re.compile(r"(?:Merge |Merged in \S+ \()pull request #(\d+)\b")
+SQUASH = re.compile(r"\s*\((?:pull request )?#(\d+)\)$")
 _RAW = ("--raw", "-z", "--no-renames", "--no-abbrev")
 
 
