@@ -11,7 +11,7 @@ import stat
 #: The bytes that a report has at most.
 MOST = 8 << 20
 #: The errors of a system where a file is not there, or was put out of reach.
-ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.ENXIO)
 #: What stands before a document's first element: one that declares something of its own, such as entities, is none.
 HEAD = re.compile(r"\s*(?:<\?xml\s[^<>]*\?>\s*)?<\w")
 #: What XML cannot have, and some runners write all the same.
@@ -23,15 +23,19 @@ FAULTS = ("failure", "error", "warning")
 def text_of(path):
     """Return the text of a report. Raises OSError where it cannot be read by no fault of the project's."""
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST:
-            raise ValueError("a report is a file, and not as long")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno in ABSENT:
             raise EOFError("there is no report") from None
         raise
+    try:
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST:
+            raise ValueError("a report is a file, and not as long")
+        with open(opened, encoding="utf-8", errors="replace", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(opened)
 
 
 def xml(text):
