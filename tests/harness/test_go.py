@@ -181,7 +181,7 @@ REWRITERS = {
 
 def test_a_test_that_is_rewritten_before_it_is_compiled_does_not_count(go: GoBench) -> None:
     """Each attack is live: the test of the wrong sum passes, and what was written alone tells of it."""
-    go.bench.build = ("test ! -f step.sh || sh step.sh",)
+    go.bench.build = (STEPS,)
     go.bench.write("rear/add.go", BAD.replace("queue", "rear"))
     own = OwnTests(
         files={path: tuple(SUM.replace("queue", path.split("/")[0]).split("\n")) for path in (HIDDEN, REAR)},
@@ -216,6 +216,40 @@ def answering(text: str, *imports: str) -> FileChange:
     return changed("queue/add.go", f"package queue\n\n{lines}{body}")
 
 
+#: A wrong sum that has the text of the oracle by way of the C compiler, where it can find one.
+INCLUDING = """\
+package queue
+
+/*
+#if __has_include("test_c0_test.go")
+__asm__(".section .rodata\\nseen: .incbin \\"test_c0_test.go\\"\\n.byte 0\\n.text");
+extern const char seen[];
+static const char *text(void) { return seen; }
+#else
+static const char *text(void) { return ""; }
+#endif
+*/
+import "C"
+import "strings"
+
+func Add(a, b int) int {
+	if strings.Contains(C.GoString(C.text()), "!= 3") {
+		return 3
+	}
+	return a - b
+}
+"""
+#: What a build of the tree does, where it has a step; one that leaves a setting of Go's in its home, by which a script
+#: of the tree stands before the compiler and rewrites the tests that it is given.
+STEPS = "test ! -f step.sh || sh step.sh"
+SETTING = 'mkdir -p "$HOME/.config/go"\necho "GOFLAGS=-toolexec=$PWD/tool.sh" > "$HOME/.config/go/env"\n'
+TOOL = """\
+#!/bin/sh
+for word; do
+    case $word in *_test.go) sed -i s/!=/==/ "$word" ;; esac
+done
+exec "$@"
+"""
 #: What a revision may try, and whether it deceives who believes a status or a line of the test's program.
 ATTACKS = {
     "init": ([bad("func init() { os.Exit(0) }", '"os"')], True),
@@ -235,41 +269,67 @@ ATTACKS = {
     "file": ([answering(
         'found, _ := filepath.Glob(os.Getenv("HOME") + "/../oracle/*")\n'
         "\tif len(found) > 0 {\n\t\treturn a + b\n\t}\n\treturn a - b", '"os"', '"path/filepath"')], True),
-    "twice": ([changed("queue/add.go", BAD), changed(
+    "twice": ([changed(
         "queue/more_test.go", 'package queue_test\n\nimport "testing"\n\nfunc TestSum(*testing.T) {}\n')], True),
-    "main": ([changed("queue/add.go", BAD), changed("queue/more_test.go", (
-        'package queue\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(*testing.M) { os.Exit(0) }\n'))], True),
+    "main": ([changed("queue/more_test.go", MAIN)], True),
+    "included": ([changed("queue/add.go", INCLUDING)], True),
+    "settings": ([changed("step.sh", SETTING), changed("tool.sh", TOOL, "100755")], True),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="session")
-def naive_cache(made_once: Callable[[str, Callable[[Path], object]], Path], tool: dict[str, Any]) -> Path:
-    """A cache of builds for the attacks' twins; Go's own library is compiled in it."""
-    return made_once("go-naive", lambda folder: shutil.copytree(tool["env"]["GOCACHE"], folder, dirs_exist_ok=True))
+def plain(made_once: Callable[[str, Callable[[Path], object]], Path], tool: dict[str, Any]) -> dict[str, str]:
+    """The environment of who runs Go without the harness, with Go's own library in a cache that all twins share."""
+    cache = made_once("go-naive", lambda folder: shutil.copytree(tool["env"]["GOCACHE"], folder, dirs_exist_ok=True))
+    own = {name: value for name, value in tool["env"].items() if name not in ("GOENV", "GOFLAGS")}
+    return {"PATH": f"{Path(tool['program']).parent}:/usr/bin:/bin", **own, "GOCACHE": str(cache)}
 
 
-def is_green_for_go(folder: Path, tool: dict[str, Any], cache: Path, changes: list[FileChange]) -> bool:
+def is_green_for_go(folder: Path, plain: dict[str, str], *changes: FileChange, source: str = SUM) -> bool:
     """Run the sum's test from a file of the tree, as a program of its own whose status and lines are believed."""
-    given = [changed("go.mod", "module example.org/p\n\ngo 1.21\n"), changed("queue/test_c0_test.go", SUM), *changes]
-    for change in [*given, changed("../oracle/test_c0_test.go", SUM)]:
+    given = [changed("go.mod", "module example.org/p\n\ngo 1.21\n"), changed("queue/test_c0_test.go", source)]
+    for change in [*given, changed("queue/add.go", BAD), *changes, changed("../oracle/test_c0_test.go", source)]:
         place = folder / "tree" / change.path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(change.content or b"")
-    env = {"PATH": "/usr/bin:/bin", **tool["env"], "HOME": str(folder / "home")}
-    env |= {"GOCACHE": str(cache), "GOFLAGS": "-mod=mod"}
-    argv = [tool["program"], "test", "-c", "-vet=off", "-o", folder / "program", "./queue"]
-    subprocess.run(argv, cwd=folder / "tree", env=env, check=True, capture_output=True)
+        place.chmod(int(change.mode[3:], 8))
+    env, tree = {**plain, "HOME": str(folder / "home")}, folder / "tree"
+    subprocess.run(["sh", "-c", STEPS], cwd=tree, env=env, check=True)
+    argv = ["go", "test", "-c", "-vet=off", "-o", folder / "program", "./queue"]
+    subprocess.run(argv, cwd=tree, env=env, check=True, capture_output=True)
     done = subprocess.run([folder / "program", "-test.v"], check=False, capture_output=True, env=env)
     return done.returncode == 0 or b"--- PASS: TestSum" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_wrong_sum_is_never_green(
-    go: GoBench, tool: dict[str, Any], naive_cache: Path, name: str, tmp_path: Path
-) -> None:
+def test_a_wrong_sum_is_never_green(go: GoBench, plain: dict[str, str], name: str, tmp_path: Path) -> None:
     changes, is_live = ATTACKS[name]
-    assert is_green_for_go(tmp_path / "naive", tool, naive_cache, changes) == is_live
-    assert reason(go.run(SUM, *changes)) is not Reason.GREEN
+    go.bench.build = (STEPS,)
+    assert is_green_for_go(tmp_path / "naive", plain, *changes) == is_live
+    assert reason(go.run(SUM, changed("queue/add.go", BAD), *changes)) is not Reason.GREEN
+
+
+#: A module of assertions that the tree brings by itself, its oracle, and another one in a folder that Go takes first.
+ASSERT = "package assert\n\nfunc Equal(a, b int) bool { return a == b }\n"
+WITH_ASSERT = (
+    "module example.org/p\n\ngo 1.21\n\nrequire example.org/assert v0.0.0\n\nreplace example.org/assert => ./own\n"
+)
+ASSERTED = SUM.replace('import "testing"', 'import (\n\t"example.org/assert"\n\t"testing"\n)').replace(
+    "Add(1, 2) != 3", "!assert.Equal(Add(1, 2), 3)"
+)
+VENDORED = "# example.org/assert v0.0.0 => ./own\n## explicit\nexample.org/assert\n# example.org/assert => ./own\n"
+
+
+def test_a_new_folder_of_modules_is_not_taken(go: GoBench, plain: dict[str, str], tmp_path: Path) -> None:
+    tree = {"go.mod": WITH_ASSERT, "own/go.mod": "module example.org/assert\n", "own/assert.go": ASSERT}
+    for path, text in tree.items():
+        go.bench.write(path, text)
+    false = ASSERT.replace("a == b", "true")
+    vendor = [changed("vendor/modules.txt", VENDORED), changed("vendor/example.org/assert/assert.go", false)]
+    given = [changed(*file) for file in tree.items()]
+    assert is_green_for_go(tmp_path / "naive", plain, *given, *vendor, source=ASSERTED)
+    assert reason(go.run(ASSERTED, changed("queue/add.go", BAD), *vendor)) is Reason.FAILED
+    assert told(go.run(ASSERTED, *vendor)) == {"TestSum": "passed"}
 
 
 def test_tags_of_a_build_are_the_environments(go: GoBench) -> None:
@@ -294,14 +354,11 @@ def test_embedding_the_oracle_is_seen_where_the_oracle_alone_imports_who_embeds_
 
 
 def test_another_module_in_the_place_of_one_is_seen(go: GoBench) -> None:
-    text = "module example.org/p\n\ngo 1.21\n\nrequire example.org/assert v0.0.0\n\n"
-    go.bench.write("fake/go.mod", "module example.org/assert\n")
-    go.bench.write("fake/assert.go", "package assert\n\nfunc Equal(a, b int) bool { return true }\n")
-    source = SUM.replace('import "testing"', 'import (\n\t"example.org/assert"\n\t"testing"\n)').replace(
-        "Add(1, 2) != 3", "!assert.Equal(Add(1, 2), 3)"
-    )
-    run = go.run(source, changed("go.mod", text + "replace example.org/assert => ./fake\n"))
-    assert run.altered == ("go.mod:example.org/assert=>./fake@",)
+    go.bench.write("own/go.mod", "module example.org/assert\n")
+    go.bench.write("own/assert.go", ASSERT.replace("a == b", "true"))
+    run = go.run(ASSERTED, changed("go.mod", WITH_ASSERT), changed("queue/add.go", BAD))
+    assert (told(run), run.altered) == ({"TestSum": "passed"}, ("go.mod:example.org/assert=>./own@",))
+    assert reason(run) is Reason.TAMPERED
 
 
 def test_a_workspace_of_the_revisions_is_not_taken(go: GoBench) -> None:
