@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ class RustBench:
 
     def naive(self, source: str, *changes: FileChange, folder: str = "tests") -> int:
         """Run the oracle as one of the project's tests, without the harness; cargo's exit status."""
+        return self.cargo("test", source, changes, folder).returncode
+
+    def cargo(
+        self, words: str, source: str, changes: Sequence[FileChange], folder: str = "tests"
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command of cargo's where the oracle is one of the project's tests."""
         place = self.bench.folder / "naive"
         shutil.copytree(self.bench.folder / "tree", place)
         for change in [*changes, changed(f"{folder}/oracle.rs", source)]:
@@ -67,11 +74,12 @@ class RustBench:
         if folder == "src":
             with (place / "src/lib.rs").open("a") as crate:
                 crate.write("#[cfg(test)]\nmod oracle;\n")
-        argv = ["cargo", "test", "--offline", "--quiet"]
+        argv = ["cargo", "--offline", "--quiet", *words.split()]
         env = {name: value for name, value in self.env().items() if not name.endswith("_WRAPPER")}
-        done = subprocess.run(argv, cwd=place, env=env, capture_output=True, check=False)
+        env["RUSTC_BOOTSTRAP"] = "1"
+        done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, check=False)
         shutil.rmtree(place)
-        return done.returncode
+        return done
 
 
 @pytest.fixture
@@ -244,8 +252,8 @@ EXIT = BAD.replace("a * b", "std::process::exit(0)")
 RAW = """\
 pub fn add(a: u32, b: u32) -> u32 {
     use std::io::Write;
-    let line = br#"{ "type": "test", "event": "ok", "name": "sums" }"#;
-    std::io::stdout().write_all(line).unwrap();
+    let line = r#"{ "type": "test", "event": "ok", "name": "sums" }"#;
+    writeln!(std::io::stdout(), "{line}").unwrap();
     a * b
 }
 """
@@ -287,8 +295,11 @@ def test_a_build_script_that_stands_in_the_way_is_seen(rust: RustBench) -> None:
     assert ("build:Cargo.toml" in run.altered, reason(run)) == (True, Reason.TAMPERED)
 
 
-@pytest.mark.slow(reason="it is built twice")
+@pytest.mark.slow(reason="it is built twice, and its twin too")
 def test_a_line_like_libtests_is_told_as_a_second_one(rust: RustBench) -> None:
+    told_first = '{ "type": "test", "event": "ok", "name": "sums" }'
+    lines = rust.cargo("test -- -Z unstable-options --format json", SUM, [changed("src/lib.rs", RAW)]).stdout
+    assert next(line for line in lines.split("\n") if '"sums"' in line and "started" not in line) == told_first
     run = rust.run(SUM, changed("src/lib.rs", RAW))
     assert reason(run) is not Reason.GREEN
     assert run.altered == ("oracle:sums",)
@@ -307,17 +318,39 @@ def test_a_line_like_libtests_is_told_as_a_second_one(rust: RustBench) -> None:
             ".cargo/config.toml", "[target.'cfg(all())']\nrunner = \"true\"\n")]),
         (SUM, [changed("src/lib.rs", BAD), changed("tests/other.rs", ""), changed(
             "Cargo.toml", MANIFEST + '[[test]]\nname = "oracle"\npath = "tests/other.rs"\n')]),
-        (SUM, [changed("src/lib.rs", BAD), changed(
-            "Cargo.toml", MANIFEST + '[[test]]\nname = "oracle"\nrequired-features = ["no"]\n[features]\nno = []\n')]),
         (INSIDE, [changed("src/lib.rs", MACRO + BAD)]),
         (TEXT, [changed("src/lib.rs", BAD + LIBC.replace("NAME", "bcmp") + LIBC.replace("NAME", "memcmp"))]),
     ],
-    ids=["exit in a test", "stream", "build script", "wrapper", "runner", "path", "features", "macro", "weak links"],
+    ids=["exit in a test", "stream", "build script", "wrapper", "runner", "path", "macro", "weak links"],
 )  # fmt: skip
 def test_a_wrong_sum_is_never_green(rust: RustBench, source: str, changes: list[FileChange]) -> None:
     folder = "src" if source is INSIDE else "tests"
     assert rust.naive(source, *changes, folder=folder) == 0
     assert reason(rust.run(source, *changes, folder=folder)) is not Reason.GREEN
+
+
+#: What a manifest may say of tests, by which none fails.
+UNTESTED = {
+    "features": MANIFEST + '[[test]]\nname = "oracle"\nrequired-features = ["no"]\n[features]\nno = []\n',
+    "test": MANIFEST + '[[test]]\nname = "oracle"\ntest = false\n',
+    "autotests": MANIFEST + "autotests = false\n",
+    "harness": MANIFEST + '[[test]]\nname = "oracle"\npath = "tests/other.rs"\nharness = false\n',
+}
+#: All of that at once.
+ALL_OF_IT = (
+    UNTESTED["features"]
+    .replace("[[test]]", "autotests = false\n[[test]]")
+    .replace('"oracle"\n', '"oracle"\npath = "tests/other.rs"\nharness = false\ntest = false\n')
+)
+
+
+@pytest.mark.slow(reason="it is built twice, and each twin once")
+def test_a_manifest_leaves_no_oracle_out(rust: RustBench) -> None:
+    wrong = [changed("src/lib.rs", BAD), changed("tests/other.rs", "fn main() {}\n")]
+    assert rust.naive(SUM, *wrong) != 0
+    for manifest in UNTESTED.values():
+        assert rust.naive(SUM, *wrong, changed("Cargo.toml", manifest)) == 0
+    assert reason(rust.run(SUM, *wrong, changed("Cargo.toml", ALL_OF_IT))) is Reason.FAILED
 
 
 #: A project's own macro of tests, and one that leaves out what they do.
