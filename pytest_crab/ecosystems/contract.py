@@ -278,7 +278,8 @@ class Ecosystem(Protocol):
 
         It has ``run(host, run)``, and ``prepare(host)`` if something is to be done before the first run, which returns
         what is wrong with the environment, or None. ``put_back(host, state)``, where it has one, is called before each
-        run of an oracle, on the built tree: it puts back what no state may change.
+        run of an oracle, on the built tree: it puts back what no state may change. ``not_installed(host, text)`` gives
+        the name of what a failed ``environment.build`` asks for and the environment does not have, by what it printed.
         """
 
     @property

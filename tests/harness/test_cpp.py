@@ -195,6 +195,66 @@ def test_a_project_that_does_not_compile_is_missed(cpp: CppBench) -> None:
     assert "add.c:2" in (run.detail or "")
 
 
+CMAKE = "cmake_minimum_required(VERSION 3.10)\nproject(add C)\n{}add_library(add add.c)\n"
+CONFIGURED = ("cmake -S . -B build", "cmake --build build")
+WITH_PKG_CONFIG = "find_package(PkgConfig REQUIRED)\npkg_check_modules(GONE REQUIRED IMPORTED_TARGET gone>=1)\n"
+
+
+@pytest.mark.parametrize(
+    ("build", "change", "name"),
+    [
+        (("make",), changed("add.c", "#  include <gone/all.h>\n" + ADD), "gone/all.h"),
+        (("make -B",), changed("Makefile", MAKEFILE.replace("$(CC)", "pkg-config --cflags gone && $(CC)")), "gone"),
+        (CONFIGURED, changed("CMakeLists.txt", CMAKE.format("find_package(Gone REQUIRED)\n")), "Gone"),
+        (CONFIGURED, changed("CMakeLists.txt", CMAKE.format("find_package(Armadillo REQUIRED)\n")), "Armadillo"),
+        (CONFIGURED, changed("CMakeLists.txt", CMAKE.format(WITH_PKG_CONFIG)), "gone"),
+    ],
+    ids=["header", "pkg-config", "configuration", "module", "pkg-config in CMake"],
+)
+def test_a_library_that_is_not_installed_is_named(
+    cpp: CppBench, build: tuple[str, ...], change: FileChange, name: str
+) -> None:
+    cpp.bench.write("CMakeLists.txt", CMAKE.format(""))
+    cpp.bench.build = build
+    run = cpp.run(PLAIN, change, runner="c")
+    assert (run.ending, run.detail) == (
+        Ending.UNINSTALLED, f"its build failed with MissingPackage: {name} is not installed",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("build", "changes"),
+    [
+        (("make",), [changed("add.c", '#include "gone.h"\n' + ADD)]),
+        (("make",), [changed("add.c", "#include <own/all.h>\n" + ADD), changed("include/own/all.h", "")]),
+        (("pkg-config --exists --print-errors gone || make",), [changed("add.c", ADD.replace("a + b", "a + c"))]),
+        (
+            ("pkg-config --exists --print-errors gone || true", *CONFIGURED),
+            [changed("CMakeLists.txt", CMAKE.format("find_package(Gone)\nmessage(FATAL_ERROR no)\n"))],
+        ),
+    ],
+    ids=["a file of the tree", "a folder of the tree", "optional in make", "optional in CMake"],
+)
+def test_what_fails_for_another_cause_is_no_library(
+    cpp: CppBench, build: tuple[str, ...], changes: list[FileChange]
+) -> None:
+    cpp.bench.write("CMakeLists.txt", CMAKE.format(""))
+    cpp.bench.build = build
+    run = cpp.run(PLAIN, *changes, runner="c")
+    assert run.ending is Ending.UNINSTALLED
+    assert "error" in (run.detail or "").lower()
+    assert "MissingPackage" not in (run.detail or "")
+
+
+def test_a_header_of_the_tree_that_asks_for_a_library_is_told_from_an_oracle_that_does(cpp: CppBench) -> None:
+    asking = "#include <gone/all.h>\n"
+    runs = [cpp.run(PLAIN, changed("more.h", asking), runner="c") for asking in ("", asking)]
+    assert [told(run) for run in runs] == [{"test_sum": "passed"}] * 2
+    within = PLAIN.replace('#include "add.h"', '#include "add.h"\n#include "more.h"')
+    runs = [cpp.run(within, changed("more.h", asking), runner="c"), cpp.run(asking + PLAIN, runner="c")]
+    assert [[test.exception for test in run.tests] for run in runs] == [["MissingPackage"], ["MissingFile"]]
+
+
 @pytest.mark.slow(reason="C++ is compiled")
 def test_sanitizers_make_a_red_of_what_they_see(cpp: CppBench) -> None:
     cpp.bench.env = {**cpp.bench.env, "CXXFLAGS": "-fsanitize=address,undefined"}

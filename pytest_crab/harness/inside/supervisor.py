@@ -345,11 +345,18 @@ class Supervisor:
         run["seconds"] -= time.monotonic() - started
         result = conclude(seen, None)
         if result["ending"] == "completed" and result["exit_code"]:
-            return {"ending": "uninstalled", "detail": "its build failed: " + told_by_build(seen["report"])}
+            return {"ending": "uninstalled", "detail": "its build failed" + self.why_unbuilt(seen["report"])}
         if result["ending"] != "completed":
             return result
         self.fresh_folder()
         return None
+
+    def why_unbuilt(self, data):
+        """Return why a build failed, as the end of a sentence: what is not installed, or the line that says most."""
+        text = data.decode("utf-8", "replace")
+        asked = (part.not_installed(self, text) for part in self.parts.values() if hasattr(part, "not_installed"))
+        lacking = next(filter(None, asked), None)
+        return " with MissingPackage: %s is not installed" % lacking[:NAMES] if lacking else ": " + told_by_build(text)
 
     def command(self, run):
         """Run one of the project's own commands; only its exit code counts."""
@@ -534,9 +541,9 @@ def set_variables(env, values):
             env[name] = value
 
 
-def told_by_build(data):
+def told_by_build(text):
     """Return the line of a build's output that says most: the first that names an error, else the last."""
-    lines = [line.strip() for line in data.decode("utf-8", "replace").split("\n") if line.strip()]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     telling = [line for line in lines if "error" in line.lower()]
     return (telling[:1] or lines[-1:] or ["it printed nothing"])[0][:300]
 

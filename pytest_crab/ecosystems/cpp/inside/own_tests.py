@@ -143,7 +143,8 @@ def built_by_cmake(host, run, env, end):
         if seen["killed"]:
             return host.conclude(seen, None)
         if seen["status"] != 0 or not os.path.isfile(program):
-            outcomes.append(dict(host.error("BuildFailed"), id=target + ":"))
+            lacking = host.parts["cpp_runner"].not_installed(host, seen["report"].decode("utf-8", "replace"))
+            outcomes.append(dict(host.error("MissingPackage" if lacking else "BuildFailed"), id=target + ":"))
             continue
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         where = os.path.dirname(program)

@@ -107,6 +107,15 @@ SYMBOLS = (
 C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void\s+(test\w*)\s*\(\s*(?:void)?\s*\)\s*\{")
 PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
+#: How GCC says that a header is not there which stands between angle brackets, as those of other projects do.
+LACKING = re.compile(r"(?m)^([^\s:]+):\d+:\d+: fatal error: (\S+): No such file or directory\n *\d+ \| *# *include *<")
+#: The text of an error of CMake's, and how it says there which package it does not find; pkg-config says it before.
+CMAKE = re.compile(r"(?m)^CMake Error at \S+ \((?:find_package|message)\):\n((?:  .*\n|\n)+)")
+UNFOUND = re.compile(
+    r"package\s+configuration\s+file\s+provided\s+by\s+\"([^\"]+)\"|Could\s+NOT\s+find\s+(\w+)\s"
+    r"|required\s+packages?\s+(?:was|were)\s+not\s+found"
+)
+PACKAGE = re.compile(r"Package (?:(\S+) was not found in the pkg-config|'(\S+)', required by)|No package '(\S+)' found")
 #: What the linker says of functions of the C library, which the harness asks it for: no error of the build.
 TRACED = re.compile(r"\S+: \S+: (?:definition of|reference to) \S+$")
 #: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
@@ -197,7 +206,28 @@ def unbuilt(host, spec, data):
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if path not in (spec["file"], spec["name"])]
     exception = "MissingFile" if MISSING.search(text) else "BuildFailed"
+    if found and not_installed(host, text):  # which the oracle did not ask for
+        exception = "MissingPackage"
     return host.completed([host.error(exception, ":".join(found[0]) if found else None)]), None
+
+
+def not_installed(host, text):
+    """Return the header or package that a failed build asks for and that is not there; None for any other failure."""
+    header = LACKING.search(text)
+    if header:
+        end = os.sep + header.group(2)
+        files = (os.path.join(folder, name) for folder, _, names in os.walk(host.job["workdir"]) for name in names)
+        return None if any(file.endswith(end) for file in files) else header.group(2)
+    error = CMAKE.search(text)
+    if error:
+        found, text = UNFOUND.search(error.group(1)), text[: error.start()]
+        name = found and (found.group(1) or found.group(2))
+        if name or not found:
+            return name
+    elif PLACE.search(text) or "undefined reference" in text:  # pkg-config may say it of a package that is optional
+        return None
+    packages = PACKAGE.findall(text)
+    return "".join(packages[-1]) if packages else None
 
 
 def told_of(job, state, spec):
