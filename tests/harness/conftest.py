@@ -99,6 +99,13 @@ class Bench:
         job = self.job(runs, states)
         return harness.parse(job, run_beside(harness.commands(job), 120))
 
+    def own(self, ecosystem: str, file: str, **states: Sequence[FileChange]) -> dict[str, dict[str, str]]:
+        """The outcomes of a file of the project's own tests, by state."""
+        asked = {"ecosystem": ecosystem, "files": (file,), "names": (), "seconds": 100}
+        report = self.report([harness.OwnTestsRun(id=name, state=name, **asked) for name in states], **states)
+        assert report.problems == ()
+        return {run.id: told(run) for run in report.runs}
+
     def quoted(self, oracle: Oracle, source: str, *changes: FileChange) -> Mapping[str, str]:
         """What failed tests say in a run of which an author is told that."""
         run = harness.OracleRun(id="c0", state="now", seconds=100, oracle=oracle, source=source, printed=True)

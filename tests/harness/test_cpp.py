@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab import harness, verdict
-from pytest_crab.ecosystems.cpp.inside import runner as inside
+from pytest_crab.ecosystems.cpp.inside import own_tests, runner as inside
 from pytest_crab.ecosystems.cpp.tools import CppTools
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
@@ -193,6 +193,28 @@ def test_a_project_that_does_not_compile_is_missed(cpp: CppBench) -> None:
     run = cpp.run(SUM, changed("add.c", ADD.replace("a + b", "a + c")))
     assert run.ending is Ending.UNINSTALLED
     assert "add.c:2" in (run.detail or "")
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_the_projects_own_tests_are_told_and_a_report_that_the_project_spoils_is_none(cpp: CppBench) -> None:
+    spoiling = '#include <stdlib.h>\n__attribute__((destructor)) static void spoil(void) { system("%s"); }\n'
+    command = "sed -zn 's/--gtest_output=xml://p' /proc/$PPID/cmdline | xargs -0 -n 1 ln -sf /dev/zero"
+    linked = "add_executable(sums add.c tests/sum.cpp)\ntarget_link_libraries(sums gtest gtest_main pthread)\n"
+    cpp.bench.write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.10)\nproject(add C CXX)\n" + linked)
+    cpp.bench.write("tests/sum.cpp", SUM.replace("add.h", "../add.h") + "TEST(Add, DISABLED_Left) {}\n")
+    asking = (
+        f"mkdir -p {own_tests.FOLDER}/.cmake/api/v1/query && touch {own_tests.FOLDER}/.cmake/api/v1/query/codemodel-v2"
+    )
+    cpp.bench.build = (asking, f"cmake -S . -B {own_tests.FOLDER}")
+    found = cpp.bench.own("cpp", "tests/sum.cpp", good=[], bad=[changed("add.c", BAD)],
+                          spoiled=[changed("add.c", ADD + spoiling % command)],
+                          lacking=[changed("add.c", "#include <gone/all.h>\n" + ADD)])  # fmt: skip
+    assert found == {
+        "good": {"sums:Add.Sum": "passed", "sums:Add.DISABLED_Left": "skipped"},
+        "bad": {"sums:Add.Sum": "failed", "sums:Add.DISABLED_Left": "skipped"},
+        "spoiled": {"sums:": "error"},
+        "lacking": {"sums:": "error"},
+    }
 
 
 CMAKE = "cmake_minimum_required(VERSION 3.10)\nproject(add C)\n{}add_library(add add.c)\n"

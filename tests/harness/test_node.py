@@ -112,6 +112,13 @@ def test_a_revision_that_takes_a_package_which_is_not_installed_is_missed_with_t
     assert missing(said, ADD) == [("failed", "AssertionError")]
 
 
+def test_the_projects_own_tests_are_told(node: NodeBench) -> None:
+    own = SUM.replace("./src", "../src") + "test('later', {todo: true}, () => { throw new Error('no'); });\n"
+    node.bench.write("test/sum.test.mjs", own)
+    found = node.bench.own("node", "test/sum.test.mjs", good=[], bad=[changed("src/add.mjs", ADD.replace("+", "-"))])
+    assert found == {"good": {":sum": "passed", ":later": "xfailed"}, "bad": {":sum": "failed", ":later": "xfailed"}}
+
+
 def test_an_empty_file_has_no_tests(node: NodeBench) -> None:
     run = node.run("")
     assert (run.tests, run.tripwire) == ((), True)

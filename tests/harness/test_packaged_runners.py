@@ -89,6 +89,33 @@ def test_each_outcome_and_each_ending_has_its_name(runner: Runner) -> None:
     assert verdict.judge(proof(), empty).reason is Reason.NOT_COLLECTED
 
 
+#: Puts what has no end in the place of mocha's report.
+SPOILING = """\
+process.on('exit', () => {
+  const fs = require('fs'), report = process.argv.find(word => word.endsWith('.cjs')).slice(0, -4);
+  fs.unlinkSync(report);
+  fs.symlinkSync('/dev/zero', report);
+});
+"""
+
+
+def test_the_projects_own_tests_are_told_and_a_report_that_the_project_spoils_is_none(runner: Runner) -> None:
+    runner.bench.write("package.json", f'{{"private": true, "scripts": {{"test": "{runner.name}"}}}}')
+    end = "ts" if runner.name == "vitest" else "js"
+    skipped = "it.skip('left', () => {});\n" if runner.name == "mocha" else "test.skip('left', () => {});\n"
+    runner.bench.write(f"sum.test.{end}", runner.head + SUM + skipped)
+    states = {"good": [], "bad": [changed(runner.add, runner.code.replace("+ b", "- b"))]}
+    if runner.name == "mocha":
+        states["spoiled"] = [changed(runner.add, runner.code + SPOILING)]
+    found = runner.bench.own("node", f"sum.test.{end}", **states)
+    place = "" if runner.name == "mocha" else f"sum.test.{end}"
+    assert found.pop("spoiled", {".:": "error"}) == {".:": "error"}
+    assert found == {
+        state: {f"{place}:sum": outcome, f"{place}:left": "skipped"}
+        for state, outcome in (("good", "passed"), ("bad", "failed"))
+    }
+
+
 def test_green_is_caught_and_red_says_where(runner: Runner) -> None:
     (green,) = runner.runs(SUM)
     assert verdict.judge(proof("sum"), green).reason is Reason.GREEN

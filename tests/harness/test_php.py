@@ -198,6 +198,21 @@ def test_a_class_is_found_in_a_list_that_composer_made_before_it(php: PhpBench) 
     assert told(php.run(source, new)) == {"SumTest::testSum": "passed"}
 
 
+def test_the_projects_own_tests_are_told_and_a_report_that_the_project_spoils_is_none(php: PhpBench) -> None:
+    left = "    public function testLeft(): void\n    {\n        $this->markTestSkipped('no');\n    }\n}\n"
+    php.bench.write("SumTest.php", SUM[: SUM.rindex("}")] + left)
+    spoiling = "\\register_shutdown_function(function () {\n    $words = $_SERVER['argv'];\n"
+    spoiling += "    file_put_contents($words[array_search('--log-junit', $words) + 1], '<testsuites>');\n});\n"
+    found = php.bench.own("php", "SumTest.php", good=[], bad=[changed("src/add.php", BAD)],
+                          spoiled=[changed("src/add.php", ADD + spoiling)])  # fmt: skip
+    test = "SumTest.php:SumTest::test"
+    assert found == {
+        "good": {f"{test}Sum": "passed", f"{test}Left": "skipped"},
+        "bad": {f"{test}Sum": "failed", f"{test}Left": "skipped"},
+        "spoiled": {"SumTest.php:": "error"},
+    }
+
+
 GIVEN = {"name": "example/Wallet", "replace": {"example/money": "self.version"}, "provide": {"example/cash-api": "1"}}
 NAMES = {"Example/wallet": "*", "example/Money": "*", "example/cash-api": "*"}
 

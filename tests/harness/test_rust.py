@@ -190,6 +190,19 @@ def test_a_command_of_the_projects_finds_what_its_tests_start(rust: RustBench) -
     assert told(rust.run(source)) == {"sums": "passed"}
 
 
+def test_the_projects_own_tests_are_told_and_what_is_told_twice_is_not_passed(rust: RustBench) -> None:
+    rust.bench.write("tests/sums.rs", SUM + "\n#[test]\n#[ignore]\nfn left() {}\n")
+    line = '{ \\"type\\": \\"test\\", \\"name\\": \\"sums\\", \\"event\\": \\"ok\\" }\\n'
+    forging = f"use std::io::Write;\n\n{BAD.replace('a * b', '{ let _ = std::io::stdout().write(b__); } a * b')}"
+    found = rust.bench.own("rust", "tests/sums.rs", good=[], bad=[changed("src/lib.rs", BAD)],
+                           forged=[changed("src/lib.rs", forging.replace("b__", f'b"{line}"'))])  # fmt: skip
+    assert found == {
+        "good": {". sums:sums": "passed", ". sums:left": "skipped"},
+        "bad": {". sums:sums": "failed", ". sums:left": "skipped"},
+        "forged": {". sums:sums": "failed", ". sums:left": "skipped"},
+    }
+
+
 @pytest.mark.slow(reason="it is built twice")
 def test_features_are_the_environments(rust: RustBench) -> None:
     gated = changed("src/lib.rs", '#[cfg(feature = "wide")]\n' + ADD)
