@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -37,7 +38,9 @@ CHILD = "<parent><groupId>org.example</groupId><artifactId>all</artifactId><vers
 NEEDS = (
     "<dependencies><dependency><groupId>org.example</groupId><artifactId>core</artifactId><version>1</version>"
     "</dependency><dependency><groupId>org.junit.platform</groupId><artifactId>junit-platform-launcher</artifactId>"
-    "<version>1.11.4</version><scope>provided</scope></dependency></dependencies>"
+    "<version>1.11.4</version><scope>provided</scope></dependency><dependency><groupId>org.junit.jupiter</groupId>"
+    "<artifactId>junit-jupiter-api</artifactId><version>5.11.4</version><scope>provided</scope></dependency>"
+    "</dependencies>"
 )
 #: A module with a processor of its own does not compile by it.
 WITHOUT = (
@@ -75,6 +78,7 @@ class CartOracle {
 }
 
 """
+ADDING = "core/src/main/java/core/Sum.java"
 CODE = "shop/src/main/java/shop/Cart.java"
 NAME = "shop.CartOracle#total"
 
@@ -248,6 +252,14 @@ LISTENER = (
     "    public void launcherSessionOpened(org.junit.platform.launcher.LauncherSession session) { System.exit(0); }\n}"
 )
 SERVICE = "META-INF/services/org.junit.platform.launcher.LauncherSessionListener"
+INTERCEPTOR = (
+    "import java.lang.reflect.Method;\nimport org.junit.jupiter.api.extension.*;\n\n"
+    "public class %s implements InvocationInterceptor {\n"
+    "    public void interceptTestMethod(Invocation<Void> test, ReflectiveInvocationContext<Method> method,\n"
+    "            ExtensionContext context) {\n        test.skip();\n    }\n}"
+)
+EXTENSION = "META-INF/services/org.junit.jupiter.api.extension.Extension"
+DETECTED = "junit.jupiter.extensions.autodetection.enabled=true\n"
 PROCESSORS = "META-INF/services/javax.annotation.processing.Processor"
 ABORTED = (
     'throw (RuntimeException) Class.forName("org.opentest4j.TestAbortedException").getConstructor().newInstance();'
@@ -262,6 +274,15 @@ ATTACKS = {
         [changed(CODE, BAD), added("shop.Listener", LISTENER), changed(f"{RESOURCES}/{SERVICE}", "shop.Listener\n")],
         Reason.FAILED,
     ),
+    "interceptor": (
+        [
+            changed(CODE, BAD),
+            added("shop.Skipping", INTERCEPTOR),
+            changed(f"{RESOURCES}/{EXTENSION}", "shop.Skipping\n"),
+            changed(f"{RESOURCES}/junit-platform.properties", DETECTED),
+        ],
+        Reason.FAILED,
+    ),
 }
 
 
@@ -269,20 +290,30 @@ ATTACKS = {
 QUICK = "-XX:TieredStopAtLevel=1"
 
 
+def compile_plainly(folder: Path, tool: dict[str, Any], changes: list[FileChange], *options: str) -> int:
+    """Write the tree's sources with these changes below a folder, and compile all that lies there; javac's status."""
+    for change in changes:
+        _, is_resource, inner = change.path.partition("src/main/resources/")
+        place = folder / (f"classes/{inner}" if is_resource else change.path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(change.content or b"")
+    javac = [tool["program"], f"-J{QUICK}", *options, "-d", folder / "classes", "-cp", class_path(folder, tool)]
+    env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder / "tmp")}
+    done = subprocess.run([*javac, *folder.rglob("*.java")], check=False, capture_output=True, cwd=folder, env=env)
+    return done.returncode
+
+
+def class_path(folder: Path, tool: dict[str, Any]) -> str:
+    """The project's classes before JUnit's, as build tools have them."""
+    jars = Path(tool["env"]["CRAB_JAVA"], "junit").glob("*.jar")
+    return ":".join([f"{folder}/classes", *map(str, sorted(jars, key=lambda path: "console" not in path.name))])
+
+
 def is_green_for_junit(folder: Path, tool: dict[str, Any], source: str, changes: list[FileChange]) -> bool:
     """Run an oracle as a build tool would: the project's classes come first, and the status tells."""
-    jars = Path(tool["env"]["CRAB_JAVA"], "junit").glob("*.jar")
-    (jar, *more) = sorted(jars, key=lambda path: "console" not in path.name)
-    places = ("core/src/main/java/core/Sum.java", CODE)
-    for change in [*(changed(path, TREE[path]) for path in places), *changes, changed("CartOracle.java", source)]:
-        text = change.content or b""
-        place = folder / change.path.replace(RESOURCES, "classes")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text)
-    path = f"{folder}/classes:{jar}"
-    javac = [tool["program"], f"-J{QUICK}", "-proc:none", "-d", folder / "classes", "-cp", path]
-    subprocess.run([*javac, *folder.rglob("*.java")], check=True, capture_output=True)
-    java = [Path(tool["program"]).parent / "java", QUICK, "-cp", ":".join([path, *map(str, more)])]
+    given = [*(changed(path, TREE[path]) for path in (ADDING, CODE)), *changes, changed("CartOracle.java", source)]
+    assert compile_plainly(folder, tool, given, "-proc:none") == 0
+    java = [Path(tool["program"]).parent / "java", QUICK, "-cp", class_path(folder, tool)]
     start = ["org.junit.platform.console.ConsoleLauncher", "execute", "--select-class", "shop.CartOracle"]
     return subprocess.run([*java, *start], check=False, capture_output=True).returncode == 0
 
@@ -296,14 +327,7 @@ def test_a_wrong_sum_that_junit_alone_takes_for_right_is_missed(java: JavaBench,
     assert reason(java.run(source, *changes)) is why
 
 
-def test_what_maven_is_told_and_what_was_built_are_the_environments(java: JavaBench) -> None:
-    more = changed("shop/src/main/resources/more.txt", "more")
-    told_maven = changed(".mvn/maven.config", "-Dmaven.main.skip=true\n")
-    made = changed("shop/target/classes/shop/Cart.class", "no class")
-    assert told(java.run(TOTAL, more, told_maven, made, changed(CODE, BAD))) == {NAME: "failed"}
-
-
-def test_a_processor_of_the_revisions_does_not_see_the_oracle(java: JavaBench) -> None:
+def test_a_processor_of_the_revisions_does_not_see_the_oracle(java: JavaBench, tmp_path: Path) -> None:
     processor = (
         "import java.util.*;\nimport javax.annotation.processing.*;\nimport javax.lang.model.element.*;\n\n"
         '@SupportedAnnotationTypes("*")\npublic class %s extends AbstractProcessor {\n'
@@ -317,4 +341,154 @@ def test_a_processor_of_the_revisions_does_not_see_the_oracle(java: JavaBench) -
     core = changed(core.path.replace("shop/", "core/", 1), (core.content or b"").decode())
     service = changed(f"{RESOURCES}/{PROCESSORS}".replace("shop", "core"), "core.Seeing\n")
     pom = changed("core/pom.xml", TREE["core/pom.xml"].replace("</project>", f"{WITHOUT}</project>"))
+    naive, tool = tmp_path / "naive", java.bench.facts["tools"]["java"]
+    product = [core, service, changed(ADDING, SUM), changed(CODE, BAD)]
+    assert compile_plainly(naive, tool, product, "-proc:none") == 0
+    assert compile_plainly(naive, tool, [changed("CartOracle.java", TOTAL)]) == 0  # that is what a build tool believes
+    assert not list(naive.rglob("CartOracle.class"))
     assert told(java.run(TOTAL, core, service, pom)) == {NAME: "passed"}
+    assert told(java.run(TOTAL, core, service, pom, changed(CODE, BAD))) == {NAME: "failed"}
+
+
+# --- what Maven is told ----------------------------------------------------------------------------------------------
+
+#: A code that tells its tests from all else by an option that they are run with.
+TOLD = BAD.replace("int sum = 0;", 'int sum = 0; if (Boolean.getBoolean("tested")) return 3;')
+GREEN = '<testsuite tests="1" failures="0"/>\n'
+#: What a pom may tell Surefire and Maven of a failed test, and what Maven then says of the module.
+OF_A_POM = {
+    "ignored": ("<testFailureIgnore>true</testFailureIgnore>", "SUCCESS"),
+    "argued": ("<argLine>-Dtested=true</argLine>", "SUCCESS"),
+    "elsewhere": ("<reportsDirectory>elsewhere</reportsDirectory>", "FAILURE"),
+}
+#: Copies a report into the place of the one that is written elsewhere.
+COPIED = (
+    "<resources><resource><directory>reports</directory><targetPath>${{project.build.directory}}/surefire-reports"
+    "</targetPath></resource></resources>"
+)
+REPORT = "TEST-shop.CartTest.xml"
+SUREFIRE = (
+    "<build>{more}<plugins><plugin><artifactId>maven-surefire-plugin</artifactId><configuration>{told}</configuration>"
+    "</plugin></plugins></build>"
+)
+JUNIT_4 = (
+    "<dependencies><dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>"
+    "</dependency></dependencies>"
+)
+#: A part of Maven that answers for it, which lies in the tree as an artifact does.
+SPY = """\
+package spy;
+
+import java.nio.file.*;
+
+@javax.inject.Named
+@javax.inject.Singleton
+public class Spy extends org.apache.maven.eventspy.AbstractEventSpy {
+    public void init(Context context) throws Exception {
+        Path folder = Files.createDirectories(Paths.get("shop/target/surefire-reports"));
+        Files.write(folder.resolve("TEST-shop.CartTest.xml"), "GREEN".getBytes());
+        System.exit(0);
+    }
+}
+"""
+JAR = ".mvn/repository/spy/spy/1/spy-1.jar"
+EXTENSION_OF_MAVEN = "<extension><groupId>spy</groupId><artifactId>spy</artifactId><version>1</version></extension>"
+FROM_THE_TREE = (
+    "<settings><profiles><profile><id>spy</id><pluginRepositories><pluginRepository><id>spy</id>"
+    "<url>file://${user.dir}/.mvn/repository</url></pluginRepository></pluginRepositories></profile></profiles>"
+    "<activeProfiles><activeProfile>spy</activeProfile></activeProfiles></settings>\n"
+)
+#: Files by which a tree has Maven take that part.
+OF_MAVEN = {
+    "class path": {".mvn/maven.config": f"-Dmaven.ext.class.path={JAR}\n"},
+    "options": {".mvn/jvm.config": f"-Dmaven.ext.class.path={JAR}\n"},
+    "extensions": {
+        ".mvn/maven.config": "--settings=.mvn/settings.xml\n-Daether.offline.protocols=file\n",
+        ".mvn/settings.xml": FROM_THE_TREE,
+        ".mvn/extensions.xml": f"<extensions>{EXTENSION_OF_MAVEN}</extensions>\n",
+        ".mvn/repository/spy/spy/1/spy-1.pom": POM.format(name="spy", more="").replace("org.example", "spy"),
+    },
+}
+
+
+class Maven:
+    """Maven as this machine has it, with the packages of a build."""
+
+    def __init__(self, folder: Path, tool: dict[str, Any]) -> None:
+        self.folder, self.tool, self.env = folder, tool, {"HOME": str(folder), **tool["env"], **JavaTools().route_env()}
+        self.env["PATH"] = f"{Path(tool['program']).parent}:/usr/bin:/bin"
+
+    def run(self, words: str, **files: str | bytes) -> tuple[int, str]:
+        """Write these files into a folder, and run Maven there; its status and what it says."""
+        for path, text in files.items():
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+        asked = (f"mvn -B -ntp {words}", "exit")  # by the route of a build, which goes no further
+        script = JavaTools().build_script(Environment(ecosystem="java", version="17", install=asked))
+        done = subprocess.run(["sh", "-c", script], cwd=self.folder, env=self.env, check=False, capture_output=True)
+        return done.returncode, done.stdout.decode()
+
+    def spy(self) -> bytes:
+        """The part of Maven as a jar."""
+        home = Path(shutil.which("mvn", path=self.env["PATH"]) or "").resolve().parent.parent
+        place = self.folder / "spy"
+        (place / "META-INF/sisu").mkdir(parents=True)
+        (place / "META-INF/sisu/javax.inject.Named").write_text("spy.Spy\n")
+        (place / "Spy.java").write_text(SPY.replace("GREEN", GREEN.strip().replace('"', '\\"')))
+        javac = [
+            self.tool["program"],
+            f"-J{QUICK}",
+            "--release",
+            "8",
+            "-proc:none",
+            "-cp",
+            f"{home}/lib/*",
+            "-d",
+            place,
+        ]
+        subprocess.run([*javac, place / "Spy.java"], check=True, capture_output=True)
+        shutil.make_archive(str(self.folder / "spy"), "zip", place)
+        return (self.folder / "spy.zip").read_bytes()
+
+
+def test_what_a_tree_tells_maven_and_surefire_does_not_count(java: JavaBench, tmp_path: Path) -> None:
+    """Each is live: Maven calls it a success, or there is a green report; and all of them together are no obstacle."""
+    tool = java.bench.facts["tools"]["java"]
+    (tmp_path / "naive").mkdir()
+    maven = Maven(tmp_path / "naive", tool)
+    modules = "".join(f"<module>{name}</module>" for name in OF_A_POM)
+    more = f"<packaging>pom</packaging><modules>{modules}</modules>{JUNIT_4}"
+    files = {"pom.xml": ROOT.partition("<packaging>")[0] + more + ROOT.partition("</modules>")[2]}
+    test = TOTAL.replace("CartOracle", "CartTest").replace("class", "public class").replace("@Test", "@Test public")
+    test = test.replace("jupiter.api.Assertions", "Assert").replace("jupiter.api.*", "Test")
+    for name, (text, _) in OF_A_POM.items():
+        build = SUREFIRE.format(told=text, more=COPIED.format() if name == "elsewhere" else "")
+        files |= {
+            f"{name}/pom.xml": POM.format(name=name, more=CHILD + build),
+            f"{name}/src/main/java/shop/Cart.java": TOLD,
+            f"{name}/src/test/java/shop/CartTest.java": test,
+            f"{name}/reports/{REPORT}": GREEN,
+        }
+    status, said = maven.run("-fae test", **files)
+    assert status == 1
+    found = dict(re.findall(r"(?m)^\[INFO\] (\w+) \.+ (SUCCESS|FAILURE)", said))
+    assert {name: found[name] for name in OF_A_POM} == {name: outcome for name, (_, outcome) in OF_A_POM.items()}, said
+    assert (maven.folder / "elsewhere/target/surefire-reports" / REPORT).read_text() == GREEN
+    assert maven.run("-o test", **{".mvn/maven.config": "-DskipTests\n"})[0] == 0
+    jar = maven.spy()
+    for one in OF_MAVEN.values():
+        shutil.rmtree(maven.folder / ".mvn")
+        assert maven.run("-o test", **one, **{JAR: jar})[0] == 0
+        report = maven.folder / "shop/target/surefire-reports" / REPORT
+        assert report.read_text() == GREEN.strip()
+        report.unlink()
+
+    pom = TREE["shop/pom.xml"].replace("</project>", SUREFIRE.format(
+        told="".join(text for text, _ in OF_A_POM.values()), more=COPIED.format()) + "</project>")  # fmt: skip
+    told_maven = {path: text for one in OF_MAVEN.values() for path, text in one.items()}
+    told_maven[".mvn/maven.config"] = "".join(one.get(".mvn/maven.config", "") for one in OF_MAVEN.values())
+    told_maven[".mvn/maven.config"] += "-DskipTests\n-Dmaven.main.skip=true\n"
+    revision = [changed("shop/pom.xml", pom), changed(f"shop/reports/{REPORT}", GREEN)]
+    revision += [changed(*file) for file in told_maven.items()]
+    revision += [FileChange(path=JAR, mode="100644", content=jar), changed("shop/target/classes/shop/Cart.class", "no")]
+    assert told(java.run(TOTAL, *revision, changed(CODE, TOLD))) == {NAME: "failed"}
