@@ -140,7 +140,7 @@ def _tools_bases() -> str:
 
     bases = tools_bases(_TOOLS.values())
     here = [base for found in bases.values() for base in found]
-    none = [name for name, found in bases.items() if not found]
+    none = [name for name, found in bases.items() if not found and _TOOLS[name].makes_base]
     lacking = f"none for {', '.join(none)}: a run pulls it, or use --build-base --ecosystem NAME"
     return "; ".join([*([f"yes: {', '.join(here)}"] if here else []), *([lacking] if none else [])])
 

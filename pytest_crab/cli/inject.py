@@ -143,5 +143,16 @@ def inject(
         notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
         if not status:
             notes += absent_linters(repository.paths("refs/heads/main"))
+            notes += [] if listing.candidates else [_nothing_found()]
         rows = account(listing, chain, kept, out)
     finish(rows, notes, status=status, as_json=as_json)
+
+
+def _nothing_found() -> str:
+    """Return a sentence on a history in which nothing is a candidate."""
+    able = (one for one in ecosystems.installed() if one is ecosystems.DEFAULT or one.tests_runner is not None)
+    languages = sorted({language for one in able for language in one.languages.values()})
+    return (
+        "nothing was found to begin with: no commit of the main line that mends something changes source and tests of "
+        f"one language ({', '.join(languages)})"
+    )

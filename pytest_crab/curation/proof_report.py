@@ -30,6 +30,7 @@ def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str
 
 def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
     environment, tags = certificate.instance.required_environment, certificate.instance.tags
+    owner = ecosystems.ecosystem_of(environment)
     oracles: dict[str, Any] = {name: {"proved": False, "why": why} for name, why in certificate.problems.items()}
     for one in certificate.proven:
         if one.proof is not None:
@@ -42,7 +43,7 @@ def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
             }
     return {
         SOURCE: tags.get(SOURCE, certificate.environment_source),
-        ecosystems.DEFAULT.name: ecosystems.DEFAULT.version(environment),
+        owner.name: owner.version(environment),
         "packages": len(environment.packages),
         "runtime": runtime,
         "oracles": oracles,

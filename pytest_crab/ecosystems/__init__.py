@@ -40,14 +40,8 @@ DEFAULT_RUNNER = next(iter(DEFAULT.runners))
 #: The end of the name of a source, compiled modules of which may lie beside it.
 DEFAULT_SUFFIX = next(iter(DEFAULT.languages))
 
-#: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
-LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))
-
 #: Ends of the names of compiled modules that an install leaves in a tree beside their sources.
 COMPILED: tuple[str, ...] = tuple(end for one in ECOSYSTEMS for end in one.compiled)
-
-#: Folders in which a system keeps packages for all its users, as patterns of paths.
-SYSTEM_PACKAGES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.system_packages)
 
 
 @functools.cache
@@ -157,6 +151,20 @@ def behaviour(path: str, source: bytes) -> object | None:
 def is_copy(name: str, project: str | None) -> bool:
     """Return whether an entry of a folder of packages is a project, or what is known of it, by its name."""
     return project is not None and any(one.is_copy(name, project) for one in installed())
+
+
+@functools.cache
+def leftover_patterns() -> Patterns:
+    """Return what builds and test runs of any language leave: a project may use several.
+
+    It is never part of a revision.
+    """
+    return functools.reduce(add, (one.leftovers for one in installed()))
+
+
+def system_packages() -> tuple[str, ...]:
+    """Return the folders in which a system keeps packages for all its users, as patterns of paths."""
+    return tuple(place for one in installed() for place in one.system_packages)
 
 
 def package_caches() -> tuple[str, ...]:

@@ -269,6 +269,14 @@ class Ecosystem(Protocol):
         return Variables()
 
     @property
+    def dockerfile(self) -> str | None:
+        """The text of the Dockerfile of its environments, which ``NAME.Dockerfile`` in a folder of a run comes before.
+
+        None: this package has one, or each run does.
+        """
+        return None
+
+    @property
     def tools(self) -> Tools | None:
         """The tools; None for Python."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_crab.ecosystems import SYSTEM_PACKAGES, is_copy
+from pytest_crab.ecosystems import is_copy, system_packages
 from pytest_crab.ecosystems.python.packages import METADATA
 from pytest_crab.text import split_lines
 
@@ -16,7 +16,7 @@ def installed_copies(project: str | None) -> tuple[Path, ...]:
     """Return the folders and files of a project in the system's folders of packages, by its name in an index."""
     if not project:
         return ()
-    folders = sorted(path for pattern in SYSTEM_PACKAGES for path in Path("/").glob(pattern[1:]))
+    folders = sorted(path for pattern in system_packages() for path in Path("/").glob(pattern[1:]))
     found = (_copies(folder, _state(folder), project) for folder in folders)
     return tuple(dict.fromkeys(path for copies in found for path in copies))
 

@@ -83,6 +83,11 @@ class Tools:
         """The base image that is made of this machine's own tools; ``{version}`` is the environment's."""
         return f"pytest-crab-{self.name}:{{version}}"
 
+    @property
+    def makes_base(self) -> bool:
+        """Return whether a base image can be made of this machine's own."""
+        return type(self).copy is not Tools.copy
+
     def here(self) -> Tool | None:
         """The tool that is first on PATH; None if there is none that works."""
         return _first_on_path(self.name, self.program, self.version_arguments, self.version_variable)

@@ -58,15 +58,8 @@ FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 
 #: One line that is not blank.
 _COMMAND = re.compile(r"\s*\S[^\n]*\n?\s*")
-#: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
-_RESERVED = re.compile(
-    "|".join(
-        [
-            r"CRAB_\w*|LD_\w*|GIT_\w*|PATH|HOME|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS",
-            *(one.names.variables for one in ecosystems.ECOSYSTEMS if one.names.variables),
-        ]
-    )
-)
+#: Names that would change how the harness or the loader behave, and not only the project.
+_RESERVED = r"CRAB_\w*|LD_\w*|GIT_\w*|PATH|HOME|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS"
 
 
 def top_faults(data: Mapping[str, Any], folder: str) -> Iterator[str]:
@@ -359,12 +352,17 @@ def _mismatches(key: str, values: Iterable[str], pattern: re.Pattern[str], wante
             yield f"{key}[{number}] is {value!r}; {wanted}"
 
 
+def _is_reserved(name: str) -> bool:
+    """Return whether a variable changes how the harness, a language's tools or the loader behave."""
+    return any(re.fullmatch(one, name) for one in (_RESERVED, *(one.variables for one in ecosystems.names())) if one)
+
+
 def variable_faults(at: str, env: Mapping[str, str]) -> Iterator[str]:
     """Yield what is wrong with the variables at a key of a file, each fault in a sentence."""
     for name, value in env.items():
         if not _VARIABLE.fullmatch(name):
             yield f"{at}.{name} is not a variable's name; it should be letters, digits and underscores"
-        elif _RESERVED.fullmatch(name):
+        elif _is_reserved(name):
             yield f"{at}.{name} belongs to the harness; it should be left out"
         if _CONTROL.search(value):
             yield f"{at}.{name} holds a line's end or another control character; it should be one line"

@@ -79,7 +79,10 @@ def builder() -> str:
 
 
 def find_dockerfile(name: str, rootdir: Path) -> str:
-    """The text of ``<name>.Dockerfile``: in the rootdir's ``dockerfiles/``, else as shipped. Raises ImageError."""
+    """The text of ``<name>.Dockerfile``: in the rootdir's ``dockerfiles/``, as shipped, or of the ecosystem so named.
+
+    Raises ImageError.
+    """
     file = f"{name}.Dockerfile"
     own = rootdir / "dockerfiles" / file
     if own.is_file():
@@ -87,7 +90,13 @@ def find_dockerfile(name: str, rootdir: Path) -> str:
     shipped = importlib.resources.files("pytest_crab") / "dockerfiles" / file
     if shipped.is_file():
         return shipped.read_text(encoding="utf-8")
-    raise ImageError(f"there is no {file}, neither in {own.parent} nor among those that come with pytest-crab")
+    brought = next((one.dockerfile for one in ecosystems.installed() if one.name == name), None)
+    if brought is not None:
+        return brought
+    raise ImageError(
+        f"there is no {file}, neither in {own.parent} nor among those that come with pytest-crab or an ecosystem's "
+        "package; write one, or use the local runtime"
+    )
 
 
 def wanted_bases(environment: Environment, base: str) -> list[str]:
@@ -97,7 +106,8 @@ def wanted_bases(environment: Environment, base: str) -> list[str]:
     ecosystem = ecosystems.ecosystem_of(environment)
     if ecosystem.tools is not None:
         version = ecosystem.version(environment)
-        return [name.format(version=version) for name in (ecosystem.tools.public_base, ecosystem.tools.local_base)]
+        names = (ecosystem.tools.public_base, *([ecosystem.tools.local_base] if ecosystem.tools.makes_base else []))
+        return [name.format(version=version) for name in names]
     return interpreters.bases(base, interpreters.version_of(environment))
 
 

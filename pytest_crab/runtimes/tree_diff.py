@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import beneath, diffs
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import tree
@@ -31,8 +31,8 @@ _CHUNK = 1 << 20
 def leftovers(snapshot: Snapshot) -> dict[str, Any]:
     """Return the arguments of ``delta.Leftovers`` for a revision of a snapshot's head."""
     return {
-        "expression": LEFTOVERS.expression,
-        "marks": list(LEFTOVERS.marks),
+        "expression": leftover_patterns().expression,
+        "marks": list(leftover_patterns().marks),
         "tracked": sorted(snapshot.tracked()),
     }
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_crab.diffs import MOST_MIB_CHANGED
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.instances.files import LINK, FolderEntry, entry, link_bytes
 from pytest_crab.scratch import scratch
@@ -89,7 +89,8 @@ def _walk(folder: Path, tracked: Mapping[str, object], submodules: set[str]) -> 
     No more names are held at once than a revision may leave.
     """
     parents = {path[:cut] for path in tracked for cut, letter in enumerate(path) if letter == "/"}
-    is_leftover = re.compile(LEFTOVERS.expression).search
+    leftover = leftover_patterns()
+    is_leftover = re.compile(leftover.expression).search
     level, depth, count = [""], 0, 0
     while level:
         depth += 1
@@ -110,7 +111,7 @@ def _walk(folder: Path, tracked: Mapping[str, object], submodules: set[str]) -> 
         for path in sorted(found):
             if not found[path].is_dir(follow_symlinks=False):
                 yield from entry(found[path], path)
-            elif path in parents or not any(os.path.lexists(folder / path / mark) for mark in LEFTOVERS.marks):
+            elif path in parents or not any(os.path.lexists(folder / path / mark) for mark in leftover.marks):
                 level.append(f"{path}/")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TypeAlias
 
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
 from pytest_crab.sources.requirements import OLDEST_GIT
@@ -303,7 +303,7 @@ def create_checkout(folder: Path) -> Git:
         _initialise(folder / ".git", bare=False)
         with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
             config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
-        (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in LEFTOVERS.names))
+        (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in leftover_patterns().names))
     return Git(folder / ".git", work_tree=folder)
 
 

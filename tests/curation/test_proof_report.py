@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
         },
     }
     assert content["instances"]["b"]["oracles"] == {"c0": {"proved": False, "why": "it is green"}}
+
+
+def test_the_version_of_another_language_has_its_name(tmp_path: Path) -> None:
+    python = certificate(tmp_path, "a")
+    environment = Environment(ecosystem="go", version="1.26")
+    proof_report.write_proofs(
+        tmp_path, [replace(python, instance=replace(python.instance, environment=environment))], "local"
+    )
+    entry = json.loads((tmp_path / proof_report.FILE).read_text())["instances"]["a"]
+    assert entry["go"] == "1.26"
+    assert "python" not in entry
 
 
 def test_instances_that_were_not_looked_at_stay_and_order_does_not_matter(tmp_path: Path) -> None:

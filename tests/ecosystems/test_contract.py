@@ -8,13 +8,13 @@ import pytest
 
 from pytest_crab.ecosystems import (
     ECOSYSTEMS,
-    LEFTOVERS,
-    SYSTEM_PACKAGES,
     ecosystem_of,
     environment_faults,
+    leftover_patterns,
     of_runner,
     runner_faults,
     start,
+    system_packages,
     unsupported_reason,
 )
 from pytest_crab.ecosystems.contract import Ecosystem
@@ -65,8 +65,8 @@ def test_what_its_words_show_is_spelled_as_its_expression_says(ecosystem: Ecosys
 
 @pytest.mark.parametrize("ecosystem", ECOSYSTEMS)
 def test_what_one_leaves_or_installs_is_known_of_every_tree(ecosystem: Ecosystem) -> None:
-    assert set(ecosystem.leftovers.names) <= set(LEFTOVERS.names)
-    assert set(ecosystem.system_packages) <= set(SYSTEM_PACKAGES)
+    assert set(ecosystem.leftovers.names) <= set(leftover_patterns().names)
+    assert set(ecosystem.system_packages) <= set(system_packages())
 
 
 @pytest.mark.parametrize(

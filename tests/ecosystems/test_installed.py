@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +11,33 @@ import pytest
 
 from pytest_crab import ecosystems
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.validation import variable_faults
+from pytest_crab.runtimes.images import find_dockerfile, wanted_bases
 from pytest_crab.types import Environment
 
 MODULE = """
-from pytest_crab.ecosystems.contract import Spelling
+from pytest_crab.ecosystems.contract import Names, Spelling
 from pytest_crab.ecosystems.go import Go
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.toolchain import Tools
+
+
+class LispTools(Tools):
+    name = "lisp"
+    program = "no-such-lisp"
+    public_base = "lisp:{version}"
+    usual = "2"
 
 
 class Lisp(Go):
     name = "lisp"
     languages = {".lisp": "lisp"}
     runners = {"five-am": Spelling(r"[.]lisp", ".lisp")}
+    leftovers = Patterns(names=("*.fasl",))
+    system_packages = ("/usr/share/common-lisp/*",)
+    names = Names(variables="QUICKLISP_.*")
+    dockerfile = "FROM lisp"
+    tools = LispTools()
 
 
 LISP = Lisp()
@@ -36,10 +53,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (found / "entry_points.txt").write_text("[pytest_crab.ecosystems]\nlisp = crab_lisp:LISP\n")
     (tmp_path / "crab_lisp.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    ecosystems.installed.cache_clear()
+    _forget()
     yield tmp_path
     sys.modules.pop("crab_lisp", None)
+    _forget()
+
+
+def _forget() -> None:
     ecosystems.installed.cache_clear()
+    ecosystems.leftover_patterns.cache_clear()
 
 
 def test_one_is_found_by_its_name_its_runner_and_its_language(package: Path) -> None:
@@ -47,6 +69,25 @@ def test_one_is_found_by_its_name_its_runner_and_its_language(package: Path) -> 
     assert lisp.name == "lisp"
     assert ecosystems.of_runner("five-am") is lisp
     assert ecosystems.of_language("lisp") is lisp
+
+
+def test_its_files_variables_and_packages_count_as_those_of_any_language(package: Path) -> None:
+    assert re.search(ecosystems.leftover_patterns().expression, "src/cart.fasl")
+    assert "/usr/share/common-lisp/*" in ecosystems.system_packages()
+    (fault,) = variable_faults("environment.env", {"QUICKLISP_HOME": "/tmp", "CART": "1"})
+    assert fault.startswith("environment.env.QUICKLISP_HOME belongs to the harness")
+
+
+def test_its_dockerfile_is_found_after_that_of_the_run(package: Path, tmp_path: Path) -> None:
+    assert find_dockerfile("lisp", tmp_path) == "FROM lisp"
+    (tmp_path / "dockerfiles").mkdir()
+    (tmp_path / "dockerfiles" / "lisp.Dockerfile").write_text("FROM mine")
+    assert find_dockerfile("lisp", tmp_path) == "FROM mine"
+
+
+def test_no_base_is_advised_that_its_tools_cannot_make(package: Path) -> None:
+    assert wanted_bases(Environment(ecosystem="lisp", version="2"), "python:{python}") == ["lisp:2"]
+    assert wanted_bases(Environment(ecosystem="go", version="2"), "python:{python}") == ["golang:2", "pytest-crab-go:2"]
 
 
 def test_one_that_cannot_be_imported_is_said_in_a_sentence(package: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.ecosystems.patterns import Patterns
 
 
@@ -19,7 +19,7 @@ from pytest_crab.ecosystems.patterns import Patterns
     ],
 )
 def test_what_tools_leave(path: str) -> None:
-    assert re.search(LEFTOVERS.expression, path)
+    assert re.search(leftover_patterns().expression, path)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_tools_leave(path: str) -> None:
     ],
 )
 def test_what_is_source(path: str) -> None:
-    assert not re.search(LEFTOVERS.expression, path)
+    assert not re.search(leftover_patterns().expression, path)
 
 
 def test_a_star_stands_for_any_characters_of_one_name_and_nothing_else_does() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import channel as inside
@@ -30,7 +30,7 @@ def _sent(*messages: bytes, last: bytes | None = b"") -> bytes:
 
 
 #: What is left out where nothing is tracked.
-WITHOUT = {"expression": LEFTOVERS.expression, "marks": list(LEFTOVERS.marks), "tracked": []}
+WITHOUT = {"expression": leftover_patterns().expression, "marks": list(leftover_patterns().marks), "tracked": []}
 
 
 def _told(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_crab.ecosystems import SYSTEM_PACKAGES, is_copy
+from pytest_crab.ecosystems import is_copy, system_packages
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.text import split_lines
 
@@ -33,7 +33,7 @@ def clone_leak(context: ScoringContext) -> str | None:
     """
     folder = Path(context.instance.folder).resolve()
     known = [str(place) for place in (folder, *folder.parents) if len(place.parts) > 1]
-    patterns = " ".join(SYSTEM_PACKAGES)
+    patterns = " ".join(system_packages())
     done = context.look_into_clone(["sh", "-c", f'set -- "$@" {patterns}\n{_LOOK}', "sh", *known])
     if done is None:
         return None

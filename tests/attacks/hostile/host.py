@@ -15,7 +15,7 @@ from hostile.ledger import write_instance
 from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.harness import channel
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.files import pristine
@@ -28,7 +28,7 @@ from pytest_crab.sources.snapshot import apply
 
 REFUSED, APPLY = "the instance is refused", "missed (does not apply)"
 MIB = 1 << 20
-NOTHING_TRACKED = {"expression": LEFTOVERS.expression, "marks": LEFTOVERS.marks, "tracked": ()}
+NOTHING_TRACKED = {"expression": leftover_patterns().expression, "marks": leftover_patterns().marks, "tracked": ()}
 
 
 # --- files of the host -----------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def later_release(folder: Path) -> Path:
 def importing(folder: Path) -> str:
     site = later_release(folder)
     (folder / "clone").mkdir()
-    with mock.patch.object(installed_copies, "SYSTEM_PACKAGES", (str(site),)):
+    with mock.patch.object(installed_copies, "system_packages", return_value=(str(site),)):
         masked = installed_copies.installed_copies("Ledger")
     files = [str(site / name) for name in ("other.py", "book/__init__.py", "ledger-9.dist-info/top_level.txt")]
     done = run_in_folder(["cat", *files], folder / "clone", readable=[site], masked=masked, seconds=60)

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.ecosystems import LEFTOVERS
+from pytest_crab.ecosystems import leftover_patterns
 from pytest_crab.types import Reason
 
 
@@ -88,7 +88,7 @@ class Revision(Attack):
     @property
     def is_left(self) -> bool:
         """Whether all that it writes is what builds and test runs leave, and never part of a revision of an agent."""
-        return all(re.search(LEFTOVERS.expression, path) for path in self.files)
+        return all(re.search(leftover_patterns().expression, path) for path in self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
