@@ -352,7 +352,10 @@ def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
 
 
 @pytest.mark.slow(reason="each kind of page is looked through by axe, in two sizes and two schemes")
-def test_nothing_is_in_the_way_of_anyone(browser: Browser, url: str, look: Callable[[Page, str], None]) -> None:
+def test_nothing_is_in_the_way_of_anyone(
+    browser: Browser, make_report: Callable[[Path, int], Path], look: Callable[[Page, str], None], tmp_path: Path
+) -> None:
+    url = make_report(tmp_path, 20).as_uri()  # axe compares all elements of a page with each other
     watched = Watched(browser.new_context(bypass_csp=True).new_page(), url)
     look(watched.page, "report-overview")
     watched.open_trial(3)
