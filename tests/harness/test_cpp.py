@@ -429,6 +429,15 @@ def test_a_wrong_sum_deceives_nothing_by_itself(compiled: Path, tmp_path: Path) 
     assert deceived_by_gtest(tmp_path, compiled, *with_the_fault()) == set()
 
 
+@pytest.mark.slow(reason="C++ is compiled, and its twin too")
+def test_leaving_a_test_of_doctest_early_is_seen(cpp: CppBench, tmp_path: Path) -> None:
+    wrong_sum, source = wrong("", "exit(0); return 0"), cases("doctest")
+    lay_out(tmp_path, changed("test.cpp", "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n" + source), wrong_sum)
+    subprocess.run(["make", "-s"], cwd=tmp_path, check=True)
+    assert deceived(tmp_path, "g++", "test.cpp", "libadd.a", sign="passed") == {"status"}
+    assert reason(cpp.run(source, wrong_sum, runner="doctest"), "a sum, of two") is Reason.EXITED
+
+
 COMPARED = "void test_none(void) { assert(add(0, 0) == 0); }\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,27 @@ def test_forged_output_does_not_turn_red_into_green(node: NodeBench) -> None:
     evil = "process.stdout.write('<testcase name=\"sum\"/>\\x00\\x1b'); process.exitCode = 0;"
     run = node.run(SUM, changed("src/add.mjs", evil + ADD.replace("+", "-")))
     assert told(run) == {"sum": "failed"}
+
+
+#: A wrong sum, and what it does beside it.
+DECEIVING = {
+    "assertions": "import assert from 'node:assert'; assert.equal = () => {};\n" + ADD.replace("+", "-"),
+    "leaving": "import fs from 'node:fs'; if (fs.existsSync(process.argv[1])) process.exit(0);\n"
+    + ADD.replace("+", "-"),
+    "leaving in a test": ADD.replace("return a + b", "process.exit(0)"),
+}
+
+
+@pytest.mark.parametrize("name", DECEIVING)
+def test_a_wrong_sum_that_node_alone_takes_for_right_is_missed(node: NodeBench, name: str, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/add.mjs").write_text(DECEIVING[name])
+    (tmp_path / "test_c0.test.mjs").write_text(SUM)
+    argv = ["node", "--test", "--test-reporter=junit"]
+    naive = subprocess.run(argv, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (naive.returncode, "<testcase" in naive.stdout, "<failure" in naive.stdout) == (0, True, False)
+    run = node.run(SUM, changed("src/add.mjs", DECEIVING[name]))
+    assert verdict.judge(proof("sum"), run).reason is not Reason.GREEN
 
 
 def test_what_is_installed_is_not_the_revision_s(node: NodeBench) -> None:
