@@ -70,6 +70,7 @@ class Supervisor:
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
         self.unstarted = unstarted
         self.merged, self.gather, self.nearest, self.folders = merged, gather, nearest, folders
+        self.all_of = all_of
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes, self.reports = (self.parts[name] for name in ("tree", "processes", "reports"))
         self.processes.set_dumpable(False)
@@ -471,6 +472,18 @@ def completed(tests, tripwire=True, altered=()):  # noqa: FBT002 - the words of 
     """Return the result of tests that came to their end; the exit code is that of a run in which some failed."""
     return {"ending": "completed", "exit_code": 1, "tests": [short(test) for test in tests[:TESTS]],
             "tripwire": tripwire, "altered": sorted({label[:NAMES] for label in altered})[:TESTS]}  # fmt: skip
+
+
+def all_of(results, altered=()):
+    """Return the result of tests of which each has a process: of the first that came to no right end, else of all."""
+    tests, whole, altered = [], True, set(altered)
+    for result in results:
+        if result["ending"] != "completed":
+            return result
+        tests += result["tests"]
+        whole = whole and result["tripwire"]
+        altered.update(result["altered"])
+    return completed(tests, whole, altered)
 
 
 def gather(outcomes, result, label):

@@ -311,18 +311,14 @@ def judge(host, spec, env, home, end, altered):
         if result["ending"] != "completed":
             return result
         names = [test["id"] for test in result["tests"]]
-    tests, whole = [], True
-    for name in names:
+
+    def alone(name):
         word = os.urandom(16).hex()
         selected = SELECTED[spec["kind"]] % (escaped(spec["kind"], name), spec["name"]) if spec["kind"] != "c" else name
-        argv = [spec["binary"], word, selected]
-        result = ended(host, spec, name, word, host.process(argv, env, home, end - time.monotonic(), printed=True))
-        if result["ending"] != "completed":
-            return result
-        tests += result["tests"]
-        whole = whole and result["tripwire"]
-        altered = altered.union(result["altered"])
-    return host.completed(tests, whole, altered)
+        seen = host.process([spec["binary"], word, selected], env, home, end - time.monotonic(), printed=True)
+        return ended(host, spec, name, word, seen)
+
+    return host.all_of(map(alone, names), altered)
 
 
 def escaped(kind, name):

@@ -60,17 +60,16 @@ def run(host, run):
     if altered is None:
         return {"ending": "exited", "exit_code": 0, "detail": "what the tests are built of was not listed whole"}
     host.tree.remove(os.path.dirname(spec["overlay"]))  # no test reads the oracle
-    results = []
-    for name in [*spec["tests"], None]:
+
+    def alone(name):
         wanted = "^(%s)$" % "|".join([*([name] if name else []), *spec["wires"]])
         left = end - time.monotonic()
         argv = [env["GOCACHE"] + "/test2json", "-t", spec["binary"], "-test.v=test2json", "-test.paniconexit0"]
         argv += ["-test.timeout=%ds" % max(left + 5, 1), "-test.run=" + wanted]
         seen = host.process(argv, env, home, left, printed=True)
-        results.append((name, seen))
-        if seen["killed"] or any(seen["grown"].values()):
-            break
-    return judge(host, spec, results, altered)
+        return host.conclude(seen, lambda data, code: read(host, spec, name, data, code))
+
+    return host.all_of(map(alone, [*spec["tests"], None]), altered)
 
 
 def linked(env):
@@ -181,19 +180,6 @@ def unbuilt(host, spec, data):
     host.quote("session", text)
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
     return host.completed([host.error(exception, ":".join(found[0]) if found else None)]), None
-
-
-def judge(host, spec, results, altered):
-    """Return the result of a run: of its first process that came to no right end, else of all tests."""
-    tests, broken = [], False
-    for name, seen in results:
-        result = host.conclude(seen, lambda data, code, name=name: read(host, spec, name, data, code))
-        if result["ending"] != "completed":
-            return result
-        tests += result["tests"]
-        altered = altered.union(result["altered"])
-        broken = broken or not result["tripwire"]
-    return host.completed(tests, not broken, altered)
 
 
 def read(host, spec, name, data, code):

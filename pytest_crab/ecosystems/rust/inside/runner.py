@@ -316,23 +316,17 @@ class Oracle:
         own = [name for name in names if name.startswith(prefix) and name not in wires]
         if (place["unit"] is not None and not prefix) or not wires.keys() <= set(names):
             return self.host.completed([], tripwire=False)
-        tests, whole = [], True
-        for name in [*own, None]:
+
+        def alone(name):
             argv = [binary, "--exact", *([name] if name else []), *wires, "--test-threads=1"]
             argv += ["-Z", "unstable-options", "--format=json"]
             seen = self.host.process(argv, env, place["folder"], self.end - time.monotonic(), printed=True)
-            seen["status"] = self.deadly(seen, name, len(prefix), tests)
-            if seen["status"] is None:
-                continue
-            result = self.host.conclude(
-                seen, lambda data, code, name=name: self.read(data, code, name, wires, len(prefix), spec)
-            )
-            if result["ending"] != "completed":
-                return result
-            tests += result["tests"]
-            whole = whole and result["tripwire"]
-            self.altered.update(result["altered"])
-        return self.host.completed(tests, whole, self.altered)
+            if name is not None and self.is_deadly(seen):
+                test = {"id": name[len(prefix) :], "outcome": "failed", "exception": "abort", "where": None}
+                return self.host.completed([test])
+            return self.host.conclude(seen, lambda data, code: self.read(data, code, name, wires, len(prefix), spec))
+
+        return self.host.all_of(map(alone, [*own, None]), self.altered)
 
     def run_environment(self, place, data):
         """Return the variables that cargo gives the tests that it runs."""
@@ -376,16 +370,13 @@ class Oracle:
         altered = {"oracle:" + one[cut:] for one in [*twice, *(set(outcomes) - expected)]}
         return self.host.completed(tests, wired, altered), None
 
-    def deadly(self, seen, name, cut, tests):
-        """Note a test as failed that a signal ended which Rust itself raises; how its process ended else."""
+    def is_deadly(self, seen):
+        """Return whether a signal ended a process which Rust itself raises, before it told of any test."""
         status = seen["status"]
-        if seen["killed"] or any(seen["grown"].values()) or name is None or not os.WIFSIGNALED(status):
-            return status
+        if seen["killed"] or any(seen["grown"].values()) or not os.WIFSIGNALED(status):
+            return False
         outcomes, _, _, whole = told(seen["report"], self.host.TEXT)
-        if os.WTERMSIG(status) not in DEADLY or outcomes or whole is not None:
-            return status
-        tests.append({"id": name[cut:], "outcome": "failed", "exception": "abort", "where": None})
-        return None
+        return os.WTERMSIG(status) in DEADLY and not outcomes and whole is None
 
     def describe(self, said, spec):
         """Return the kind of a failure, and the line of the tree that panicked; never its message."""
