@@ -191,6 +191,11 @@ def error_rates(
     if any(one.by_comment for one in found):
         _summarise(found)
         _ask_to_rule(found)
+    elif not any(one.problem or one.notes for one in found):
+        click.echo(
+            "no oracle was judged, since there was no change to judge one by: name changes with --near-misses, "
+            "--right-fixes or --fresh; mutants are made of references in languages that have a grammar"
+        )
     ctx.exit(1 if any(one.problem is not None for one in found) else 0)
 
 

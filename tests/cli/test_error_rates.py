@@ -166,6 +166,12 @@ def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> N
     assert "wrong fixes accepted" not in done.stdout
 
 
+def test_without_any_change_it_says_that_nothing_was_judged() -> None:
+    result = run("--mutants=0", "--no-write")
+    assert (result.exit_code, result.output.count("\n")) == (0, 1)
+    assert result.output.startswith("no oracle was judged")
+
+
 def test_a_diff_that_does_not_apply_is_named(here: Path) -> None:
     (here / "near" / "shop-1" / "c0-other.diff").write_text(diff("> 7", "> 8"))
     result = run("--near-misses=near", "--mutants=0", "--no-write")
