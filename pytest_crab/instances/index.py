@@ -58,7 +58,7 @@ class Index:
         kept = self._kept.get(name)
         if kept is None or kept[0] != digest or not loading.has_its_files(kept[1]):
             kept = digest, loading.load_instance(path, content)
-            if kept[1].extra:  # a benchmark's code has judged it, which this index does not watch
+            if kept[1].extra or not _is_own(kept[1]):  # code of others has judged it, which this index does not watch
                 return kept[1]
             self._read += 1
         self._seen[name] = kept
@@ -70,6 +70,12 @@ class Index:
         _Pickler(stream, protocol=5).dump((_MADE_BY, _readers(), self._seen))
         content = stream.getvalue()
         return _checksum(content) + content
+
+
+def _is_own(instance: Instance) -> bool:
+    """Return whether an instance is for an ecosystem of this package."""
+    environment = instance.environment
+    return environment is None or any(one.owns(environment) for one in ecosystems.ECOSYSTEMS)
 
 
 class _Pickler(pickle.Pickler):

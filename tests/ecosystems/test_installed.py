@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_crab import ecosystems
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.index import Index
 from pytest_crab.instances.validation import variable_faults
 from pytest_crab.runtimes.images import find_dockerfile, wanted_bases
 from pytest_crab.types import Environment
@@ -41,6 +43,24 @@ class Lisp(Go):
 
 
 LISP = Lisp()
+"""
+
+INSTANCE = """\
+schema: 1
+id: one
+provenance: authored
+repo: owner/name
+license: MIT
+pull_request: {number: 1, title: First}
+source: {snippet: {head: head.lisp, reference: fixed.lisp}}
+environment: {ecosystem: lisp, version: "1.26"}
+comments:
+  - id: c0
+    path: a.lisp
+    body: No.
+    category: design
+    kind: behavioral
+    oracle: {file: oracles/test_c0.lisp, runner: five-am}
 """
 
 
@@ -88,6 +108,21 @@ def test_its_dockerfile_is_found_after_that_of_the_run(package: Path, tmp_path: 
 def test_no_base_is_advised_that_its_tools_cannot_make(package: Path) -> None:
     assert wanted_bases(Environment(ecosystem="lisp", version="2"), "python:{python}") == ["lisp:2"]
     assert wanted_bases(Environment(ecosystem="go", version="2"), "python:{python}") == ["golang:2", "pytest-crab-go:2"]
+
+
+def test_an_instance_is_read_anew_once_its_package_says_something_else(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "one" / "oracles").mkdir(parents=True)
+    (tmp_path / "one" / "oracles" / "test_c0.lisp").write_text("(test c0)")
+    for name in ("head.lisp", "fixed.lisp"):
+        (tmp_path / "one" / name).write_text("(list)")
+    file = tmp_path / "one" / "instance.yaml"
+    file.write_text(INSTANCE)
+    index = Index()
+    assert index.load(file).id == "one"
+    shutil.rmtree(package / "lisp_1.dist-info")
+    _forget()
+    with pytest.raises(BadInput, match="lisp"):
+        Index(index.dump()).load(file)
 
 
 def test_one_that_cannot_be_imported_is_said_in_a_sentence(package: Path) -> None:
