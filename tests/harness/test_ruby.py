@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.ruby import Ruby
 from pytest_crab.ecosystems.ruby.tools import RubyTools
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, Reason, Run
@@ -336,7 +337,7 @@ LAUNCHER = """
 it = ObjectSpace.each_object(Class).find { |one| one.instance_methods(false).include?(:run_examples) }
 it.class_eval do
   def ended(*) = [:passed, nil]
-  def run_cases = [["LedgerTest#test_adds", :passed, nil]]
+  def run_cases = [[["LedgerTest#test_adds", :passed, nil]], []]
 end
 """
 #: Two methods by which names of what was replaced might be told.
@@ -447,6 +448,36 @@ FRAMEWORKS = {
     },
 }  # fmt: skip
 ATTACKS = {runner: {**ANYWHERE, **FRAMEWORKS[runner]} for runner in FRAMEWORKS}
+#: Where the framework's own program cannot be deceived so: what a runner without its defence lacks, which is. What is
+#: not here (``closed``, ``a child that is left``, ``replaced ways out``) deceives none, and is to break no run.
+KEY_HELD = {
+    "    key.clear\n": '    $key = "#{a} #{b}"\n',
+    "if rest or not told or len(told) < len(lines)": "if rest or not told",
+    'whole = sorted(wires) == sorted(spec["wires"])': "whole = True",
+    "whole = whole and all(": "whole = whole or all(",
+}
+WITHOUT = {
+    "rspec": {
+        "launcher": {"end.freeze.new.freeze.main": "end.new.main"},
+        "told": KEY_HELD,
+        "told in a test": KEY_HELD,
+    },
+    "minitest": {"launcher": {"end.freeze.new.freeze.main": "end.new.main"}},
+}
+
+
+@pytest.mark.slow(reason="the harness runs some wrong sums")
+@pytest.mark.parametrize(("runner", "name"), [(runner, name) for runner, names in WITHOUT.items() for name in names])
+def test_a_runner_without_a_defence_takes_a_wrong_sum_for_right(
+    ruby: RubyBench, monkeypatch: pytest.MonkeyPatch, runner: str, name: str
+) -> None:
+    weak = Ruby.runner
+    for defence, nothing in WITHOUT[runner][name].items():
+        assert defence in weak
+        weak = weak.replace(defence, nothing)
+    monkeypatch.setattr(Ruby, "runner", weak)
+    changes, _ = ATTACKS[runner][name]
+    assert reason(ruby.run(SUMS[runner], *changes, runner=runner), TESTS[runner]) is Reason.GREEN
 
 
 @pytest.mark.slow(reason="Ruby starts a hundred times: the harness and the framework run each wrong sum")
