@@ -23,6 +23,8 @@ VERSION = "2"
 class SimulatedAgent:
     """Simulated and privileged: it reads no finding, it only looks where findings lie."""
 
+    free: ClassVar[bool] = True
+
     simulated: bool = field(default=True, init=False)
 
     def bind(self, instance: Instance) -> BoundSimulatedAgent:

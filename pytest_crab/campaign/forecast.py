@@ -7,7 +7,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,6 +63,8 @@ class ReviewerNeed:
     usd: float | None
     #: Steps that are not in ``steps``, since how many are to be made depends on what earlier ones give.
     open: tuple[str, ...] = ()
+    #: Whether no step of it asks a model.
+    free: bool = False
 
     @property
     def unpriced(self) -> bool:
@@ -129,7 +131,7 @@ def forecast(
         revisions=made["revision"],
         stored=2 * len(trials) - sum(made.values()),
         exact=len(plans) == len(trials),
-        reviewers=_needs(plans, share),
+        reviewers=_needs(plans, share, {crew.spec.reviewer for _, crew, _ in trials if crew.free}),
         seconds=None,
         disk=None,
         free=None if stock is None else stock.free,
@@ -195,7 +197,7 @@ def _id(trial: PlannedTrial) -> TrialId:
     return TrialId(instance.id, crew.spec.reviewer, repeat)
 
 
-def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, ReviewerNeed]:
+def _needs(plans: Mapping[TrialId, TrialPlan], share: float, free: Collection[str]) -> dict[str, ReviewerNeed]:
     found: dict[str, ReviewerNeed] = {}
     for reviewer in dict.fromkeys(trial.reviewer for trial in plans):
         own = [plan for trial, plan in plans.items() if trial.reviewer == reviewer]
@@ -215,8 +217,9 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
         unknown = tuple(step for step, count in steps.items() if not count and step in depends)
         found[reviewer] = ReviewerNeed(
             steps={step: count for step, count in steps.items() if step not in unknown},
-            usd=sum(known.values()) if whole else None,
+            usd=0.0 if reviewer in free else sum(known.values()) if whole else None,
             open=unknown,
+            free=reviewer in free,
         )
     return found
 

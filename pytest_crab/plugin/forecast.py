@@ -238,6 +238,8 @@ def _need_text(need: ReviewerNeed) -> str:
     known = ", ".join(f"{count} {step}s" for step, count in need.steps.items())
     counts = f"would run at least {known}" if known else "would run"
     counts += f"; {', '.join(f'{step}s' for step in need.open)}: not known yet" if need.open else ""
+    if need.free:
+        return f"{counts}; no model is asked"
     if need.usd is None:
         why = "the store has no priced step of some of these kinds" if need.unpriced else "the store has no priced step"
         return f"{counts}; cost not known: {why}"

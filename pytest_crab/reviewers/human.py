@@ -17,6 +17,8 @@ VERSION = "1"
 class HumanReviewer:
     """Privileged: repeats the instance's own comments; 100% by construction with an able agent (arXiv 2603.23448)."""
 
+    free: ClassVar[bool] = True
+
     def bind(self, instance: Instance) -> BoundHumanReviewer:
         """The reviewer that repeats this instance's comments."""
         return BoundHumanReviewer(

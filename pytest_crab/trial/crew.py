@@ -117,6 +117,14 @@ class Crew:
         return tuple(scorer for scorer in self.scorers if scorer.comments(instance))
 
     @property
+    def free(self) -> bool:
+        """True if no step of its trials costs anything, since adapters of these kinds ask no model.
+
+        A command that has no key is none of them: it may report a cost.
+        """
+        return all(getattr(type(adapter), "free", False) is True for _, _, adapter in self.askers)
+
+    @property
     def privileged(self) -> tuple[str, ...]:
         """The names of those that are shown the answer."""
         return (

@@ -99,11 +99,13 @@ def record(instance: str, reviewer: str, **seconds: float) -> str:
 def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_path: Path) -> Callable[..., Any]:
     """Makes the whole forecast of trials of one reviewer by (instance, repeat), whose plans are given."""
 
-    def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2, reviews: int | None = None) -> Forecast:
+    def make(
+        plans: dict[tuple[str, int], TrialPlan], jobs: int = 2, reviews: int | None = None, *, free: bool = False
+    ) -> Forecast:
         monkeypatch.setattr(module, "plan_trial", lambda one, crew, run_context, repeat: plans[one.id, repeat])
         nothing = AdapterSpec(path="none:None", settings={}, folder="")
         spec = CrewSpec(reviewer="r", reviewer_spec=nothing, agent="x", agent_spec=nothing, reviews=reviews)
-        crew: Any = SimpleNamespace(spec=spec)
+        crew: Any = SimpleNamespace(spec=spec, free=free)
         trials = [(instances[name], crew, repeat) for name, repeat in plans]
         there = stock(b=None, c=None, d=None)
         records = tmp_path / "trials.jsonl"
@@ -139,6 +141,11 @@ def test_a_step_without_a_priced_sample_makes_the_cost_unknown(told: Callable[..
     assert (need.usd, need.unpriced) == (0.0, False)
     need = told({("a", 1): TrialPlan(steps=STEPS, costs={})}).reviewers["r"]
     assert (need.usd, need.unpriced) == (None, False)
+
+
+def test_a_reviewer_whose_trials_ask_no_model_costs_nothing(told: Callable[..., Forecast]) -> None:
+    need = told({("b", 1): REVIEW_RUNS}, free=True).reviewers["r"]
+    assert (need.usd, need.unpriced, need.free) == (0.0, False, True)
 
 
 def test_a_total_that_lacks_a_reviewers_cost_is_a_least(told: Callable[..., Forecast]) -> None:

@@ -74,7 +74,7 @@ def test_a_plan_of_what_is_stored(lab: Any, no_sandbox: Callable[[], None]) -> N
         [
             "shop-1::human  proof stored; review stored; revision stored; verdict stored; explanation stored",
             "till-2::human  proof stored; review stored; revision stored; verdict stored; explanation stored",
-            "human: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts, 0 explanations; *",
+            "human: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts, 0 explanations; no model is asked",
         ]
     )
     assert not (lab.store / "report").exists()
