@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -110,9 +111,22 @@ def _import(client: APIClient, archive: Path, tag: str, cpython: str) -> None:
         f"LABEL pytest-crab.base={cpython} {_LABEL}={recipe()}",
         'CMD ["/bin/sh"]',
     ]
+    before = client.images(name=tag, quiet=True)
     client.import_image_from_file(str(archive), repository=repository, tag=version, changes=changes)
-    if not client.images(name=tag):
+    here = client.images(name=tag, quiet=True)
+    if not here:
         raise ImageError(f"the engine did not take the base image {tag}; is there space left for it?")
+    for image in set(before) - set(here):
+        _remove_unused(client, image)
+
+
+def _remove_unused(client: APIClient, image: str) -> None:
+    """Remove an image that has no name any more; one that images or containers are made of stays."""
+    import docker.errors
+
+    with contextlib.suppress(docker.errors.APIError):
+        if not client.inspect_image(image)["RepoTags"]:  # type: ignore[no-untyped-call]
+            client.remove_image(image)
 
 
 def _pack_debian(cpython: str, archive: Path) -> str:

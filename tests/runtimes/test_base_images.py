@@ -54,3 +54,26 @@ def test_a_base_of_another_version_is_old(client: APIClient, tmp_path: Path, mon
     client.remove_image(TAG, force=True)
     client.import_image_from_file(str(archive), repository="pytest-crab-base", tag=VERSION, changes=["LABEL of=others"])
     assert not bases.is_old(client.inspect_image(TAG))
+
+
+def test_a_base_that_is_built_again_leaves_the_old_image_only_to_those_made_of_it(
+    client: APIClient, tmp_path: Path
+) -> None:
+    import docker.errors
+
+    archive = tmp_path / "base.tar"
+    built = []
+    for name in ("first", "second", "third"):
+        with tarfile.open(archive, "w") as tar:
+            tar.addfile(tarfile.TarInfo(name), io.BytesIO())
+        bases._import(client, archive, TAG, VERSION)
+        built.append(client.inspect_image(TAG)["Id"])
+        if name == "second":
+            container = client.create_container(TAG, ["/bin/sh"])["Id"]
+    try:
+        with pytest.raises(docker.errors.ImageNotFound):
+            client.inspect_image(built[0])
+        assert client.inspect_image(built[1])["Id"] == built[1]
+    finally:
+        client.remove_container(container)
+        client.remove_image(built[1])
