@@ -8,6 +8,9 @@ from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.types import Ending, Run
 
+#: How an oracle ends that does not build with the tree, whichever compiler says so.
+UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule", "MissingPackage"})
+
 #: What stands for each role's fault: what it means, and what to do.
 _WRONG = {
     Role.HEAD: "the oracle is green at head",
@@ -116,6 +119,11 @@ def _runs_nowhere(states: Sequence[StateAssessment]) -> str | None:
         return (
             f"no test of the oracle runs on the reference ({reference.fault}), as some do elsewhere: what the merged "
             "commit asks for is not in the environment, or the oracle uses what it has not"
+        )
+    if {test.exception for run in reference.runs for test in run.tests} & UNBUILT:
+        return (
+            f"the oracle does not build, not even with the reference ({reference.fault}): see what its compiler says, "
+            "and that what it uses is there, in the tree or in the environment"
         )
     return (
         f"no test of the oracle runs, not even on the reference ({reference.fault}): see that it collects a test, "

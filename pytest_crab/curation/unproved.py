@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_crab import ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
-from pytest_crab.curation.explanations import explain
+from pytest_crab.curation.explanations import UNBUILT, explain
 from pytest_crab.curation.last_lines import SESSION, last_lines, run_alone
 from pytest_crab.curation.missing_modules import LONGEST, NETWORK, Diagnosis, diagnose
 from pytest_crab.ecosystems import ecosystem_of
@@ -27,9 +27,6 @@ from pytest_crab.verdict import safe_name
 
 #: An object's address differs from run to run, and who is told the same again need not be asked again.
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
-
-#: How an oracle ends that does not build with the tree, whichever compiler says so.
-_UNBUILT = frozenset({"BuildFailed", "MissingCrate", "MissingFile", "MissingModule", "MissingPackage"})
 
 #: A line in a compiler's own words: the lines of code that it shows are indented, or begin with their number or a bar.
 _OWN_WORDS = re.compile(r"[^\s\d|]")
@@ -81,7 +78,7 @@ def _diagnoses(context: TrialContext, comment: Comment, states: Sequence[StateAs
     found = {}
     for state in states:
         raised = {test.exception for run in state.runs for test in run.tests if test.exception}
-        if state.role in trees and state.fault is not None and raised and not raised & _UNBUILT:
+        if state.role in trees and state.fault is not None and raised and not raised & UNBUILT:
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 found[state.role] = look(context, comment, trees[state.role])
     return found
@@ -127,7 +124,7 @@ def _quoted_output(context: TrialContext, comment: Comment, states: Sequence[Sta
     for state in states:
         tests = [test for run in state.runs for test in run.tests]
         failed = is_own and state.role is Role.HEAD and any(test.outcome != "passed" for test in tests)
-        if state.role in trees and (failed or any(test.exception in _UNBUILT for test in tests)):
+        if state.role in trees and (failed or any(test.exception in UNBUILT for test in tests)):
             run = run_of(context, OracleRequest(comment=comment, tree=trees[state.role]))
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 told = last_lines(context, dataclasses.replace(run, printed=True))

@@ -33,6 +33,14 @@ def states(**outcomes: str) -> tuple[StateAssessment, ...]:
     return judge_states("c0", made)
 
 
+def test_an_oracle_that_does_not_build_is_told_so() -> None:
+    test = TestOutcome(id="session", outcome="error", exception="BuildFailed")
+    run = Run(id="r", ending=Ending.COMPLETED, exit_code=1, tests=(test,), tripwire=True)
+    seen = [StateAssessment(role=role, name=role.name, fault=None, runs=(run,)) for role in (Role.HEAD, Role.REFERENCE)]
+    (sentence,) = explain(judge_states("c0", seen))
+    assert sentence.startswith("the oracle does not build, not even with the reference (")
+
+
 def test_a_right_oracle_needs_no_advice() -> None:
     assert explain(states()) == ()
 
