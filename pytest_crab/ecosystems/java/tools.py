@@ -72,8 +72,8 @@ crab_proxy() {
 crab_proxy http "${http_proxy:-${HTTP_PROXY:-}}"
 crab_proxy https "${https_proxy:-${HTTPS_PROXY:-}}"
 """
-#: Maven ends before optimised code and a garbage collector with threads pay: without them it takes half of its time.
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: Maven ends before optimised code pays: without, it takes half of its time. A collector is the tree's own to choose.
+_QUICK = "-XX:TieredStopAtLevel=1"
 #: Compiles the tree and its tests, and notes how, and with which class path. What install commands compiled is
 #: compiled anew. Where the root is no project, each folder below it that is one.
 _COMPILE = f"""\
