@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -103,3 +104,15 @@ def test_what_a_harness_in_tcl_sends_is_told(
         "tests/a.tcl:is full in a": "failed",
         "tests/a.tcl:is late": "skipped",
     }
+
+
+def test_what_a_build_writes_among_cmakes_replies_is_passed_over(tmp_path: Path) -> None:
+    replies = tmp_path / own_tests.FOLDER / own_tests.TOLD
+    replies.mkdir(parents=True)
+    (replies / "target-a.json").write_text("[]")
+    (replies / "target-b.json").write_text('{"type": "EXECUTABLE", "artifacts": 3}')
+    (replies / "target-c.json").symlink_to("/dev/zero")
+    right = {"type": "EXECUTABLE", "name": "sums", "artifacts": [{"path": "sums"}], "sources": [{"path": "sums.c"}]}
+    (replies / "target-d.json").write_text(json.dumps(right))
+    place = str(tmp_path / own_tests.FOLDER / "sums")
+    assert own_tests.programs(SimpleNamespace(reports=reports), str(tmp_path), ["sums.c"]) == [("sums", place)]

@@ -18,6 +18,7 @@ from pytest_crab import ecosystems
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.node.inside import own_tests, runner
 from pytest_crab.ecosystems.node.tools import NodeTools
+from pytest_crab.harness.inside import reports
 from pytest_crab.types import Oracle
 
 SCRIPT = Oracle(file="test_c0.test.ts", runner="node")
@@ -110,7 +111,7 @@ def test_where_karma_cannot_run_its_tests_that_is_said(
         subprocess.run(argv, env=env, cwd=cwd, check=False, capture_output=True)
 
     tools = {"node": {"program": shutil.which("node")}}
-    host = SimpleNamespace(folder=str(tmp_path), job={"tools": tools}, process=process)
+    host = SimpleNamespace(folder=str(tmp_path), job={"tools": tools}, process=process, reports=reports)
     found = {(str(tmp_path), "karma"): ["test/browser/a.test.js"]}
     with pytest.raises(runner.MissingError, match=words):
         own_tests.in_browsers(runner, host, {}, found, math.inf)

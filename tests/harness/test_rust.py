@@ -342,6 +342,13 @@ def test_a_wrong_sum_is_never_green(rust: RustBench, source: str, changes: list[
     assert reason(rust.run(source, *changes, folder=folder)) is not Reason.GREEN
 
 
+def test_a_line_that_is_no_event_of_libtests_ends_its_run_alone(rust: RustBench) -> None:
+    line = 'b"{ \\"type\\": \\"test\\", \\"event\\": [], \\"name\\": {} }\\n"'
+    lie = f"std::io::Write::write_all(&mut std::io::stdout(), {line}).unwrap();\n    std::process::abort()"
+    run = rust.run(SUM, changed("src/lib.rs", ADD.replace("a + b", lie)))
+    assert told(run) == {"sums": "failed"}
+
+
 #: What a manifest may say of tests, by which none fails.
 UNTESTED = {
     "features": MANIFEST + '[[test]]\nname = "oracle"\nrequired-features = ["no"]\n[features]\nno = []\n',

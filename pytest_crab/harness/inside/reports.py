@@ -11,7 +11,7 @@ import stat
 #: The bytes that a report has at most.
 MOST = 8 << 20
 #: The errors of a system where a file is not there, or was put out of reach.
-ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.ENXIO)
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.ENXIO, errno.EAGAIN)
 #: What stands before a document's first element: one that declares something of its own, such as entities, is none.
 HEAD = re.compile(r"\s*(?:<\?xml\s[^<>]*\?>\s*)?<\w")
 #: What XML cannot have, and some runners write all the same.

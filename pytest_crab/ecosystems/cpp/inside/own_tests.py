@@ -137,7 +137,7 @@ def built_by_cmake(host, run, env, end):
     """Build and run the programs that the files belong to; the result, with the target before each name."""
     root = host.job["workdir"]
     outcomes = []
-    for target, program in programs(root, run["tests"]["files"]):
+    for target, program in programs(host, root, run["tests"]["files"]):
         argv = ["/usr/bin/env", "cmake", "--build", os.path.join(root, FOLDER), "--target", target]
         seen = host.process(argv, env, root, end - time.monotonic(), printed=True, errors=True)
         if seen["killed"]:
@@ -158,16 +158,20 @@ def built_by_cmake(host, run, env, end):
     return host.completed(outcomes)
 
 
-def programs(root, files):
+def programs(host, root, files):
     """Return the programs, by target, of which files are sources; of none, those in the folders of the files."""
     replies = os.path.join(root, FOLDER, TOLD)
     found = {}
     for name in sorted(os.listdir(replies)) if os.path.isdir(replies) else ():
-        with open(os.path.join(replies, name), encoding="utf-8") as text:
-            said = json.load(text) if name.startswith("target-") else {}
-        if said.get("type") == "EXECUTABLE":
-            place = os.path.normpath(os.path.join(root, FOLDER, said["artifacts"][0]["path"]))
-            found[said["name"], place] = {source["path"] for source in said["sources"]}
+        if not name.startswith("target-"):
+            continue
+        try:
+            said = json.loads(host.reports.text_of(os.path.join(replies, name)))
+            if said["type"] == "EXECUTABLE":
+                place = os.path.normpath(os.path.join(root, FOLDER, said["artifacts"][0]["path"]))
+                found[str(said["name"]), place] = {str(source["path"]) for source in said["sources"]}
+        except (EOFError, ValueError, LookupError, TypeError, RecursionError):
+            continue  # a step of the build may write here too
     own = [one for one, sources in found.items() if sources & set(files)]
     if not own:
         folders = {os.path.dirname(file) for file in files}

@@ -180,10 +180,10 @@ def in_browsers(node, host, env, found, end):
             report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
             argv = [host.job["tools"]["node"]["program"], karma_config(home, files, report)]
             host.process(argv, dict(env, **variables(scripts, "karma")), home, end - time.monotonic(), printed=False)
-            if not os.path.isfile(report):
-                raise node.MissingError("karma's configuration in %s cannot be read here" % home)
-            with open(report, encoding="utf-8") as text:
-                chosen = {os.path.relpath(file, home) for file in json.load(text)}
+            try:
+                chosen = {os.path.relpath(file, home) for file in json.loads(host.reports.text_of(report))}
+            except (EOFError, ValueError, TypeError, RecursionError):
+                raise node.MissingError("karma's configuration in %s cannot be read here" % home) from None
             if chosen and not any(map(os.path.exists, (*BROWSERS, env.get("CHROME_BIN", "")))):
                 raise node.MissingError("karma needs a Chromium, and there is no %s; install it" % BROWSERS[1])
         for name, own in ((runner, set(files) - chosen), ("karma", chosen)):
@@ -234,9 +234,9 @@ def command(node, host, home, asked, report):
     if runner == "karma":
         return [*started, "start", karma_config(home, files, report), "--single-run"]
     if runner == "jest":
-        return [*started, "--json", "--outputFile=" + report, "--runTestsByPath", *files]
+        return [*started, "--json", "--outputFile=" + report, "--coverage=false", "--runTestsByPath", *files]
     if runner == "vitest":
-        return [*started, "run", "--reporter=json", "--outputFile=" + report, *files]
+        return [*started, "run", "--reporter=json", "--outputFile=" + report, "--coverage.enabled=false", *files]
     reporter = report + ".cjs"
     with open(reporter, "w") as out:
         out.write(node.MOCHA_REPORTER % {"n": "", "report": json.dumps(report)})

@@ -471,7 +471,7 @@ def told(data, most):
             event, _ = decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError):
             continue
-        name, kind = str(event.get("name")), event.get("event")
+        name, kind = str(event.get("name")), str(event.get("event"))
         if event["type"] == "suite" and kind in ("ok", "failed"):
             if counts is not None:
                 twice.append("suite")
