@@ -95,8 +95,9 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
     if problems:
         raise pytest.UsageError("\n".join(problems))
     invocation = config.invocation_params.dir
-    is_named = _raw(FIELDS["store"], config, os.environ, chosen.get("store"))[0] is not None
-    store = (invocation if is_named else config.rootpath) / values["store"]
+    place = _raw(FIELDS["store"], config, os.environ, chosen.get("store"))[1]
+    is_of_shell = place == FIELDS["store"].variable or "--crab-store" in _typed(config)
+    store = (invocation if is_of_shell else config.rootpath) / values["store"]
     for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
@@ -108,11 +109,14 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
     return options
 
 
+def _typed(config: pytest.Config) -> set[str]:
+    """Return the names of options that were typed: those of addopts are a file's, or a variable's."""
+    return {str(one).partition("=")[0] for one in config.invocation_params.args}
+
+
 def _refuse_terms(config: pytest.Config) -> None:
     """Raise pytest.UsageError for a gate's term on the command line of a run without a gate; files may keep theirs."""
-    typed = {
-        str(one).partition("=")[0] for one in config.invocation_params.args
-    }  # addopts are a file's, or a variable's
+    typed = _typed(config)
     for option in OPTIONS:
         if option.gate and "compare" in option.commands and f"--crab-{option.name}" in typed:
             raise pytest.UsageError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,13 @@ def test_a_store_that_a_shell_names_starts_at_the_current_folder_and_one_of_a_fi
     assert store("--crab-store=mine") == str(below / "mine")
     monkeypatch.setenv("CRAB_STORE", "of-shell")
     assert store() == str(below / "of-shell")
-    command = ["pytest-crab", "prune", "--help"]
+    command = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "prune", "--help"]
     assert "of-shell" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     monkeypatch.delenv("CRAB_STORE")
     bare.write({"pytest.ini": "[pytest]\ncrab_store = of-file\n"})
     assert store() == str(bare.path / "of-file")
+    bare.write({"pytest.ini": "[pytest]\naddopts = --crab-store=added\n"})
+    assert store() == str(bare.path / "added")
 
 
 def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
