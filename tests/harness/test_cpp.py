@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +150,11 @@ def test_a_crash_is_a_failure_that_hides_no_other_test(cpp: CppBench, runner: st
     assert verdict.not_red(proof(*told(run)), run) is None
 
 
+def test_a_signal_without_a_name_ends_its_run_alone(cpp: CppBench) -> None:
+    run = cpp.run(SOURCES["c"], wrong("#include <signal.h>", "kill(getpid(), 40); return 0"), runner="c")
+    assert (run.ending, run.signal) == (Ending.CRASHED, 40)
+
+
 def test_skipped_and_disabled_tests_are_never_passed(cpp: CppBench) -> None:
     run = cpp.run("#include <gtest/gtest.h>\nTEST(A, b) { GTEST_SKIP(); }\nTEST(A, DISABLED_c) {}\nTEST(A, d) {}\n")
     assert told(run) == {"A.b": "skipped", "A.DISABLED_c": "skipped", "A.d": "passed"}
@@ -254,8 +260,12 @@ def test_a_library_that_is_not_installed_is_named(
             ("pkg-config --exists --print-errors gone || true", *CONFIGURED),
             [changed("CMakeLists.txt", CMAKE.format("find_package(Gone)\nmessage(FATAL_ERROR no)\n"))],
         ),
+        (
+            ("pkg-config --exists --print-errors gone || true", "make"),
+            [changed("Makefile", "all: gone.o\n")],
+        ),
     ],
-    ids=["a file of the tree", "a folder of the tree", "optional in make", "optional in CMake"],
+    ids=["a file of the tree", "a folder of the tree", "optional in make", "optional in CMake", "a target of make"],
 )
 def test_what_fails_for_another_cause_is_no_library(
     cpp: CppBench, build: tuple[str, ...], changes: list[FileChange]
@@ -264,7 +274,7 @@ def test_what_fails_for_another_cause_is_no_library(
     cpp.bench.build = build
     run = cpp.run(PLAIN, *changes, runner="c")
     assert run.ending is Ending.UNINSTALLED
-    assert "error" in (run.detail or "").lower()
+    assert re.search(r"[Ee]rror|\*\*\* ", run.detail or "")
     assert "MissingPackage" not in (run.detail or "")
 
 

@@ -109,10 +109,12 @@ PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
 #: How GCC says that a header is not there which stands between angle brackets, as those of other projects do.
 LACKING = re.compile(r"(?m)^([^\s:]+):\d+:\d+: fatal error: (\S+): No such file or directory\n *\d+ \| *# *include *<")
+#: How the linker and make say what failed, where no recipe did.
+OTHERWISE = re.compile(r"undefined reference|multiple definition|\*\*\* (?:missing separator|No rule to make)")
 #: The text of an error of CMake's, and how it says there which package it does not find; pkg-config says it before.
 CMAKE = re.compile(r"(?m)^CMake Error at \S+ \((?:find_package|message)\):\n((?:  .*\n|\n)+)")
 UNFOUND = re.compile(
-    r"package\s+configuration\s+file\s+provided\s+by\s+\"([^\"]+)\"|Could\s+NOT\s+find\s+(\w+)\s"
+    r"package\s+configuration\s+file\s+provided\s+by\s+\"([^\"]+)\"|Could\s+NOT\s+find\s+(\w+)(?=\s+\(missing|,\s+try\s)"
     r"|required\s+packages?\s+(?:was|were)\s+not\s+found"
 )
 PACKAGE = re.compile(r"Package (?:(\S+) was not found in the pkg-config|'(\S+)', required by)|No package '(\S+)' found")
@@ -224,7 +226,7 @@ def not_installed(host, text):
         name = found and (found.group(1) or found.group(2))
         if name or not found:
             return name
-    elif PLACE.search(text) or "undefined reference" in text:  # pkg-config may say it of a package that is optional
+    elif PLACE.search(text) or OTHERWISE.search(text):  # pkg-config may say it of a package that is optional
         return None
     packages = PACKAGE.findall(text)
     return "".join(packages[-1]) if packages else None
@@ -331,10 +333,10 @@ def ended(host, spec, name, word, seen):
     status = seen["status"]
     if seen["killed"] or status is None or not os.WIFSIGNALED(status) or any(seen["grown"].values()):
         return host.conclude(seen, lambda data, code: read(host, spec, name, word, data, code))
-    number = signal.Signals(os.WTERMSIG(status)).name
+    number = next((name for name in FATAL if getattr(signal, name) == os.WTERMSIG(status)), None)
     data = seen["report"].decode("utf-8", "replace")
     marks = [word + " begun\n", word + " passed\n"] if spec["kind"] == "c" else ["begun\n"]
-    if number not in FATAL or not data.startswith(marks[0]):
+    if number is None or not data.startswith(marks[0]):
         return host.conclude(seen, None)
     if spec["kind"] == "c" and data == "".join(marks) and number == "SIGABRT":  # by the assertion that must fail
         return host.completed([outcome(name, "passed")])
