@@ -196,7 +196,8 @@ def _interpreters() -> list[tuple[str, str]]:
         dated = f"yes: {uv_cli.program()}"
     except CrabError as error:
         dated = f"no: {error}"
-    return [(ecosystems.DEFAULT.name, f"yes: {', '.join(found)}"), ("uv", dated)]
+    here = f"yes: {', '.join(found)}" if found else "no: there is none that uv or pyenv knows, nor one on PATH"
+    return [(ecosystems.DEFAULT.name, here), ("uv", dated)]
 
 
 def _toolchains() -> list[tuple[str, str]]:
@@ -218,7 +219,7 @@ def _git() -> list[tuple[str, str]]:
     if place is None:
         return [("git", "no: not on PATH; apt-get install git")]
     try:
-        version = printed_version((place, "--version"), "/").partition("\n")[0]
+        version = printed_version((str(Path(place).absolute()), "--version"), "/").partition("\n")[0]
     except (OSError, subprocess.SubprocessError) as error:
         return [("git", f"no: it does not run ({error}); install it again")]
     old = f"old: {version}; {OLDEST_GIT} or later is needed"

@@ -153,6 +153,6 @@ def _nothing_found() -> str:
     able = (one for one in ecosystems.installed() if one is ecosystems.DEFAULT or one.tests_runner is not None)
     languages = sorted({language for one in able for language in one.languages.values()})
     return (
-        "nothing was found to begin with: no commit of the main line that mends something changes source and tests of "
-        f"one language ({', '.join(languages)})"
+        "nothing was found to begin with: no commit that was looked at changes source and tests of one language "
+        f"({', '.join(languages)}) as --method and --since ask for it"
     )
