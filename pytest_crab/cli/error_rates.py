@@ -192,11 +192,17 @@ def error_rates(
         _summarise(found)
         _ask_to_rule(found)
     elif not any(one.problem or one.notes for one in found):
-        click.echo(
-            "no oracle was judged, since there was no change to judge one by: name changes with --near-misses, "
-            "--right-fixes or --fresh; mutants are made of references in languages that have a grammar"
-        )
+        click.echo(f"no oracle was judged, since there was no change to judge one by: {_what_to_give(fresh)}")
     ctx.exit(1 if any(one.problem is not None for one in found) else 0)
+
+
+def _what_to_give(fresh: Path | None) -> str:
+    if fresh is not None:
+        return f"let an author write changes below {fresh}, as each INSTANCE/BRIEF.md there says"
+    return (
+        "name changes with --near-misses, --right-fixes or --fresh; mutants are made of references in languages that "
+        "have a grammar"
+    )
 
 
 def _decide(names: Sequence[str], decisions: Sequence[tuple[str, ErrorDecision]]) -> None:

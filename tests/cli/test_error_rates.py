@@ -195,7 +195,7 @@ def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_on
     assert "count > 50" in (place / "tree" / "shop.py").read_text()
     for secret in ("test_many", "test_tax", ">= 10", "oracles"):
         assert secret not in handed
-    assert run("--fresh=fresh").output == ""  # nothing is written yet
+    assert "let an author write changes below fresh," in run("--fresh=fresh").output
     tax = "--- a/tax.py\n+++ b/tax.py\n@@ -1 +1 @@\n-RATE = 1\n+RATE = 1.5\n"
     (place / "near" / "c0-edge.diff").write_text(diff("> 50", "> 10"))
     (place / "fix" / "c0-edge.diff").write_text(diff("> 50", "> 9"))
