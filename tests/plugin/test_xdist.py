@@ -124,7 +124,7 @@ def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
     assert all(counts), lines
     done = [int(count[1]) for count in counts if count]
     assert done == sorted(done)
-    assert 0 < done[-1] < trials
+    assert any(0 < count < trials for count in done)
     assert max(int(count[2]) for count in counts if count) == 2
     assert all("0.00 of 5.00 USD" in line for line in lines)
     assert any("::slow runs " in line for line in lines)
