@@ -39,7 +39,21 @@ from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Explain, full_name
 
 
-class RunGate:
+class ForeignFailures:
+    """Counts what failed and is no item's of an instance: no gate forgives it."""
+
+    foreign_failures = 0
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count a file that cannot be loaded."""
+        self.foreign_failures += report.failed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a test that is not ours."""
+        self.foreign_failures += report.failed and not hasattr(report, "crab_item")
+
+
+class RunGate(ForeignFailures):
     """Decides the exit status by a floor, a baseline or both; registered on the controller if one is asked for."""
 
     def __init__(self, options: Options, crews: Contestants, config: pytest.Config) -> None:
@@ -47,7 +61,6 @@ class RunGate:
         self._contestants = crews
         self._config = config
         self._items: list[TrialItem] = []
-        self._foreign_failures = 0
         self._refuse()
         self._references = list(_load_references(options))
         self._before = self._references[0].summary if self._references else None
@@ -118,14 +131,6 @@ class RunGate:
 
     # --- the decision -----------------------------------------------------------------------------------------------
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Count a file that cannot be loaded: no gate forgives it."""
-        self._foreign_failures += report.failed
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a failure that is no trial's."""
-        self._foreign_failures += report.failed and not hasattr(report, "crab_item")
-
     def decide(
         self,
         status: int,
@@ -144,7 +149,7 @@ class RunGate:
             RunOutcome(
                 terms=options.terms,
                 status=status,
-                only_trials_failed=self._foreign_failures == 0 and not problems,
+                only_trials_failed=self.foreign_failures == 0 and not problems,
                 counts=tuple(
                     OracleCounts.of(row, absent=absent.get(row.reviewer, 0), is_control=self._is_control(row.reviewer))
                     for row in judged.reviewers

@@ -16,6 +16,7 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import RATE
+from pytest_crab.plugin.gate import ForeignFailures
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import report_file
@@ -23,14 +24,13 @@ from pytest_crab.results.reviewer_summary import Regressions, ReviewerSummary
 from pytest_crab.results.summary import Summary
 
 
-class ProbeGate:
+class ProbeGate(ForeignFailures):
     """Decides the exit status by the answerers of a run; registered on the controller if a gate is asked for."""
 
     def __init__(self, run: Run, answerers: Mapping[str, NamedAnswerer]) -> None:
         self.decision: Gate | None = None
         self._options = options = run.options
         self._answerers = answerers
-        self._foreign_failures = 0
         sentence = refuse(
             options.terms,
             agent="",
@@ -46,14 +46,6 @@ class ProbeGate:
             return load_reference(self._options.baselines, allowed=self._options.terms.allowed, load=_load_answerers)
         except BadInput as error:
             raise pytest.UsageError(f"--crab-baseline: {error}") from error
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Count a file that cannot be loaded: no gate forgives it."""
-        self._foreign_failures += report.failed
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a failure that is no item's of this kind or of reviewers."""
-        self._foreign_failures += report.failed and not hasattr(report, "crab_item")
 
     def decide(
         self,
@@ -89,7 +81,7 @@ class ProbeGate:
             RunOutcome(
                 terms=terms,
                 status=status,
-                only_trials_failed=self._foreign_failures == 0 and not problems,
+                only_trials_failed=self.foreign_failures == 0 and not problems,
                 counts=tuple(map(OracleCounts.of, now.reviewers)),
                 baselines=against,
             )
