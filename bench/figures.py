@@ -27,7 +27,7 @@ PAGE = ROOT / "docs" / "explanation" / "speed.md"
 #: Each script with its options.
 SCRIPTS: Mapping[str, Sequence[str]] = {
     "startup": ("--pairs", "30"),
-    "collect": ("--runs", "4"),
+    "collect": ("--runs", "12"),
     "report": ("--runs", "3"),
     "restoring": ("--runs", "4"),
     "incremental": ("--runs", "4"),
