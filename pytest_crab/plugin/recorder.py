@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from typing_extensions import override
@@ -15,7 +16,6 @@ from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.item_records import ItemRecords
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.resources import Resources
@@ -26,6 +26,9 @@ from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.show.write_report import render
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Reason, Trial, TrialId
+
+if TYPE_CHECKING:
+    from pytest_crab.plugin.gate import RunGate
 
 
 class RunRecorder(ItemRecords[Trial]):

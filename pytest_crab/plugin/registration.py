@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +12,6 @@ from pytest_crab.plugin.attachments import Attachments
 from pytest_crab.plugin.contestants import Contestants, build_contestants
 from pytest_crab.plugin.experiments import collect_set
 from pytest_crab.plugin.forecast import Forecaster
-from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.kinds import Kind, Run
 from pytest_crab.plugin.one_kind import OneKind
@@ -26,6 +26,9 @@ from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
 from pytest_crab.plugin.trust import SetsOnly, require_trust, settings_places
 from pytest_crab.settings import Settings, find_settings
+
+if TYPE_CHECKING:
+    from pytest_crab.plugin.gate import RunGate
 
 
 def register(config: pytest.Config) -> None:
@@ -52,7 +55,7 @@ def register(config: pytest.Config) -> None:
         if resources.run_code:
             require_trust(config, options.store, trust=options.trust)
         resources.chosen  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
-    gate = RunGate(options, contestants, config) if _gates(options, contestants, kinds) and not is_worker else None
+    gate = None if is_worker else _gate(options, contestants, kinds, config)
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
     keeper = None if recorder is None else RunKeeper(options, recorder)
@@ -87,9 +90,13 @@ def register(config: pytest.Config) -> None:
             config.pluginmanager.register(plugin, f"crab-{name}")
 
 
-def _gates(options: Options, contestants: Contestants, kinds: Sequence[Kind]) -> bool:
-    """Return whether a gate decides; it is one of reviewers, unless there are none and another kind has its own."""
-    return options.gated and (bool(contestants.by_reviewer) or not kinds)
+def _gate(options: Options, contestants: Contestants, kinds: Sequence[Kind], config: pytest.Config) -> RunGate | None:
+    """Return the gate that was asked for: one of reviewers, unless there are none and another kind has its own."""
+    if not options.gated or (kinds and not contestants.by_reviewer):
+        return None
+    from pytest_crab.plugin.gate import RunGate  # imports a tenth of all that a run without one does
+
+    return RunGate(options, contestants, config)
 
 
 def _selections(options: Options) -> dict[str, object | None]:
