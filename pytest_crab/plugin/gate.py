@@ -29,6 +29,7 @@ from pytest_crab.instances.oracle_errors import oracle_digest
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.foreign_failures import ForeignFailures
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.results.gate_record import Gate
@@ -37,20 +38,6 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.comparison import oracle_name
 from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Explain, full_name
-
-
-class ForeignFailures:
-    """Counts what failed and is no item's of an instance: no gate forgives it."""
-
-    foreign_failures = 0
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Count a file that cannot be loaded."""
-        self.foreign_failures += report.failed
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a test that is not ours."""
-        self.foreign_failures += report.failed and not hasattr(report, "crab_item")
 
 
 class RunGate(ForeignFailures):

@@ -16,7 +16,7 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import RATE
-from pytest_crab.plugin.gate import ForeignFailures
+from pytest_crab.plugin.foreign_failures import ForeignFailures
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import report_file

@@ -13,7 +13,6 @@ from pytest_crab.benchmarks.codereviewqa.agents import agent_lines
 from pytest_crab.benchmarks.codereviewqa.asking import chosen_probes, unasked_record
 from pytest_crab.benchmarks.codereviewqa.choices.questions import asked_row
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
-from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ROWS, AskedRow, ProbeReason, ProbeRecord
 from pytest_crab.benchmarks.codereviewqa.runner import CARRIED, ProbeItem
 from pytest_crab.benchmarks.codereviewqa.suites import suites_of
@@ -32,6 +31,8 @@ from pytest_crab.types import TrialId, Verdict
 
 if TYPE_CHECKING:
     from junitparser import TestSuite
+
+    from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 
 #: The results in words, beside the report.
 TEXT = "probes.md"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pytest_crab.benchmarks.codereviewqa.answerers import build_answerers
 from pytest_crab.benchmarks.codereviewqa.cluster import WORK, AskedAnswerer
 from pytest_crab.benchmarks.codereviewqa.forecast import ProbeForecaster
-from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 from pytest_crab.benchmarks.codereviewqa.recorder import ProbeRecorder
 from pytest_crab.benchmarks.codereviewqa.runner import ProbeRunner
 from pytest_crab.plugin.kinds import Kind, Run
@@ -29,9 +28,11 @@ def answerers_of_run(names: Sequence[str], probes: Sequence[str], run: Run, conf
     if foresees:
         plugins["probe-forecaster"] = ProbeForecaster(run, answerers, probes, config)
     if runs_trials(run.options, config) and not is_worker:
-        gate = ProbeGate(run, answerers) if run.options.gated else None
-        if gate is not None:
-            plugins["probe-gate"] = gate
+        gate = None
+        if run.options.gated:
+            from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
+
+            plugins["probe-gate"] = gate = ProbeGate(run, answerers)
         plugins["probe-recorder"] = ProbeRecorder(run, answerers, probes, gate, config)
     return Kind(
         description=f"answerers {', '.join(answerers)}",
